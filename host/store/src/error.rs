@@ -1,5 +1,5 @@
 //! The errors of the store.
-use crate::sql;
+use crate::engine::sql;
 
 /// The fault of a stored value. The value itself may be personal data or a secret, so it is not part of the error.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum ValueError {
 pub enum StoreError {
     /// The database rejected the statement, or could not be reached.
     #[error("the database failed: {0}")]
-    Database(#[from] crate::sql::Error),
+    Database(#[from] crate::engine::sql::Error),
     /// A row holds a value that this version cannot read.
     #[error("{table}.{column} has an unreadable value in row '{row}': {source}")]
     Corrupt {

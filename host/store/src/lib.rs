@@ -6,146 +6,73 @@
 
 #![warn(clippy::missing_errors_doc)]
 
-mod accounts;
-mod action_approvals;
-mod admin_tokens;
-mod applications;
-mod approval_conflicts;
-mod approval_requests;
-mod approvals;
 mod audit;
-mod backlog;
-mod backup;
-mod batch;
-mod bootstrap;
-mod changes;
-mod clock_guard;
-mod component_approvals;
-mod connect;
-mod connections;
-mod consents;
-mod cooldowns;
-mod counts;
-mod database_url;
-mod deferred;
-mod deliveries;
-mod deprovisioning;
-mod devices;
-mod diagnosis;
-mod dispatches;
-mod effective_access;
-mod epoch;
+mod engine;
 mod error;
-mod external_authenticators;
-mod groups;
-mod held_requests;
-mod idempotency;
-mod instance;
-mod instances;
-mod invitations;
-mod keys;
-mod logins;
-mod logos;
-mod logout;
-mod management;
-mod measurements;
-mod metrics;
-mod migrations;
-mod open_sign_ins;
+mod operations;
 mod outcomes;
-mod overview;
-mod partitions;
-mod passkey_sign_ins;
-mod passkeys;
-mod pending_recovery_codes;
-mod pipelined;
-mod portal;
-mod protocols;
-mod recovery;
-mod repeats;
-mod replay_cache;
-mod reports;
-mod request_attempts;
-mod requested_approvals;
-mod retention;
-mod rows;
-mod saml_keys;
-mod saml_logouts;
-mod sealed_values;
-mod sessions;
-mod sign_on;
-mod sign_on_queues;
-pub mod sql;
 mod start;
 mod store;
-mod streams;
-#[cfg(test)]
-mod test_database;
-mod test_sign_ins;
-mod tokens;
-mod traces;
-mod transactions;
-mod turn;
-mod users;
-mod versioned_cache;
-mod wrapped_keys;
-mod writer;
+mod tables;
 
-pub use accounts::{AccountWrite, UserAccount};
-pub use action_approvals::ClaimedAction;
-pub use applications::{ApplicationCursor, ApplicationOrder, ApplicationUsage};
-pub use approval_requests::RequestOutcome;
-pub use approvals::{AnswerOutcome, AuditNote, DeviceAnswer, EarlierDecision, RulingOutcome};
 pub use audit::context::ChainContext;
 pub use audit::{AuditFilter, AuditPage, SKEW as CLOCK_SKEW, StoredEntry};
-pub use backlog::{Backlog, Backlogs};
-pub use backup::{
+pub use engine::changes::waiters::ChangeListener;
+pub use engine::connect::{ConnectionCounts, Database, DatabaseOptions};
+pub use engine::migrations::{
+    Backfill, HEARTBEAT_LIMIT, MIGRATIONS, Migration, MigrationKind, MigrationOutcome,
+    MigrationPolicy, OlderInstance, PostponedMigration,
+};
+pub use engine::sql;
+pub use error::{Result, StoreError, ValueError};
+pub use operations::backlog::{Backlog, Backlogs};
+pub use operations::backup::{
     BackupContent, EndedCounts, PostgresSnapshot, PostgresTarget, RESTORE_RULES, ReapplyCounts,
     RestoreOutcome, RestorePlan, RestoreTarget, Revocation, TableAction, TableRule,
     UnfinishedRestore, copy_sqlite,
 };
-pub use bootstrap::Bootstrap;
-pub use changes::waiters::ChangeListener;
-pub use connect::{ConnectionCounts, Database, DatabaseOptions};
-pub use consents::{Consent, ConsentGrant};
-pub use cooldowns::{CooldownCursor, RunningCooldown};
-pub use deliveries::ChannelWork;
-pub use devices::InboxSummary;
-pub use diagnosis::{DatabaseProblem, Diagnosis};
-pub use dispatches::DISPATCH_LEASE;
-pub use effective_access::{AccessFilter, EffectiveAccess, MOST_COUNTED};
-pub use error::{Result, StoreError, ValueError};
-pub use groups::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED, MemberChange};
-pub use idempotency::IdempotentRow;
-pub use invitations::NewInvitation;
-pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};
-pub use management::{ExpectedVersions, ManagedWrite, ManifestWrites};
-pub use migrations::{
-    Backfill, HEARTBEAT_LIMIT, MIGRATIONS, Migration, MigrationKind, MigrationOutcome,
-    MigrationPolicy, OlderInstance, PostponedMigration,
-};
-pub use open_sign_ins::OpenSignIns;
+pub use operations::bootstrap::Bootstrap;
+pub use operations::diagnosis::{DatabaseProblem, Diagnosis};
+pub use operations::overview::{QUARTER, SignInHour};
+pub use operations::retention::Retention;
 pub use outcomes::{DeviceWrite, ReplayCheck, Transition, VersionedWrite};
-pub use overview::{QUARTER, SignInHour};
-pub use passkey_sign_ins::{PasskeyApproval, PasskeyApprovalOutcome};
-pub use passkeys::PasskeyUseOutcome;
-pub use pending_recovery_codes::CodesConfirmation;
-pub use portal::OpenSession;
-pub use recovery::{CodeUse, IsOwnLink, Recovery};
-pub use repeats::{COUNTED_FOR, RepetitionCount};
-pub use reports::{ReportFilter, ReportWrite, SettledReport};
-pub use requested_approvals::{ApprovalRequest, RefusedRequest};
-pub use retention::Retention;
-pub use saml_keys::KeyDeletion;
-pub use sealed_values::{SealedPlace, SealedValue};
-pub use sign_on::ClaimedSignOn;
 pub use store::Store;
-pub use test_sign_ins::{StepRecord, TestSignInResult};
-pub use tokens::{
+pub use tables::accounts::{AccountWrite, UserAccount};
+pub use tables::administration::action_approvals::ClaimedAction;
+pub use tables::administration::idempotency::IdempotentRow;
+pub use tables::administration::management::{ExpectedVersions, ManagedWrite, ManifestWrites};
+pub use tables::applications::{ApplicationCursor, ApplicationOrder, ApplicationUsage};
+pub use tables::approvals::approval_requests::RequestOutcome;
+pub use tables::approvals::cooldowns::{CooldownCursor, RunningCooldown};
+pub use tables::approvals::deliveries::ChannelWork;
+pub use tables::approvals::dispatches::DISPATCH_LEASE;
+pub use tables::approvals::repeats::{COUNTED_FOR, RepetitionCount};
+pub use tables::approvals::reports::{ReportFilter, ReportWrite, SettledReport};
+pub use tables::approvals::requested_approvals::{ApprovalRequest, RefusedRequest};
+pub use tables::approvals::{
+    AnswerOutcome, AuditNote, DeviceAnswer, EarlierDecision, RulingOutcome,
+};
+pub use tables::devices::InboxSummary;
+pub use tables::devices::passkeys::PasskeyUseOutcome;
+pub use tables::devices::pending_recovery_codes::CodesConfirmation;
+pub use tables::devices::recovery::{CodeUse, IsOwnLink, Recovery};
+pub use tables::effective_access::{AccessFilter, EffectiveAccess, MOST_COUNTED};
+pub use tables::groups::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED, MemberChange};
+pub use tables::keys::saml_keys::KeyDeletion;
+pub use tables::keys::sealed_values::{SealedPlace, SealedValue};
+pub use tables::keys::wrapped_keys::NewSealingKey;
+pub use tables::sessions::portal::OpenSession;
+pub use tables::sign_in::consents::{Consent, ConsentGrant};
+pub use tables::sign_in::logins::{Completion, IssuedGrant, NewSession, SignInRecord};
+pub use tables::sign_in::open_sign_ins::OpenSignIns;
+pub use tables::sign_in::passkey_sign_ins::{PasskeyApproval, PasskeyApprovalOutcome};
+pub use tables::sign_in::sign_on::ClaimedSignOn;
+pub use tables::sign_in::test_sign_ins::{StepRecord, TestSignInResult};
+pub use tables::tokens::{
     ClientTokenState, FamilyState, NewAccess, Redemption, Rotation, RotationRequest, TokenFamily,
 };
-pub use traces::ClaimTrace;
-pub use users::{UserGuard, UserOrder, UserSummary, UserUpdateOutcome, UserWrite};
-pub use wrapped_keys::NewSealingKey;
+pub use tables::traces::ClaimTrace;
+pub use tables::users::invitations::NewInvitation;
+pub use tables::users::{UserGuard, UserOrder, UserSummary, UserUpdateOutcome, UserWrite};
 
 pub(crate) use error::taken;

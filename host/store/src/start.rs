@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use crate::audit::context::ChainContext;
 use crate::audit::root;
-use crate::batch::loader::start_loader;
-use crate::connect::Database;
+use crate::engine::batch::loader::start_loader;
+use crate::engine::connect::Database;
+use crate::engine::sql::DatabaseKind;
+use crate::engine::writer::Writer;
 use crate::error::Result;
-use crate::instance::Instance;
-use crate::sign_on_queues::SignOnQueues;
-use crate::sql::DatabaseKind;
+use crate::operations::instance::Instance;
 use crate::store::{Caches, Loaders, Store};
-use crate::tokens::TokenIssuance;
-use crate::writer::Writer;
-use crate::{accounts, applications, devices, replay_cache, tokens};
+use crate::tables::sign_in::replay_cache;
+use crate::tables::sign_in::sign_on_queues::SignOnQueues;
+use crate::tables::tokens::TokenIssuance;
+use crate::tables::{accounts, applications, devices, tokens};
 
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log.

@@ -4,26 +4,28 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
 use std::time::Duration;
 
-use crate::sql::{Connection, DatabaseKind};
+use crate::engine::sql::{Connection, DatabaseKind};
 use futures_util::future::BoxFuture;
 use tokio::time::timeout;
 
-use crate::accounts::{HeldAccount, UserAccount};
-use crate::applications::{ApplicationVersionRow, RecordedUse, SecretUses};
 use crate::audit::context::ChainContext;
-use crate::batch::loader::BatchLoader;
-use crate::changes::waiters::Waiters;
-use crate::connections::Readers;
-use crate::database_url::sqlite_file;
-use crate::devices::{InboxKey, InboxSummary};
+use crate::engine::batch::loader::BatchLoader;
+use crate::engine::changes::waiters::Waiters;
+use crate::engine::connections::Readers;
+use crate::engine::database_url::sqlite_file;
+use crate::engine::measurements::Measurements;
+use crate::engine::versioned_cache::VersionedCache;
+use crate::engine::writer::Writer;
 use crate::error::Result;
-use crate::instance::Instance;
-use crate::measurements::Measurements;
-use crate::replay_cache::ReplayClaims;
-use crate::sign_on_queues::SignOnQueues;
-use crate::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily, TokenIssuance};
-use crate::versioned_cache::VersionedCache;
-use crate::writer::Writer;
+use crate::operations::instance::Instance;
+use crate::tables::accounts::{HeldAccount, UserAccount};
+use crate::tables::applications::{ApplicationVersionRow, RecordedUse, SecretUses};
+use crate::tables::devices::{InboxKey, InboxSummary};
+use crate::tables::sign_in::replay_cache::ReplayClaims;
+use crate::tables::sign_in::sign_on_queues::SignOnQueues;
+use crate::tables::tokens::{
+    ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily, TokenIssuance,
+};
 use assent_model::application::RegisteredApplication;
 use assent_model::device::Device;
 use assent_model::id::{AccountId, Did, FamilyId, UserId};

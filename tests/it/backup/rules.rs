@@ -36,7 +36,7 @@ async fn each_table_has_a_rule(database: Database) {
         .collect();
     assert_eq!(
         rules, tables,
-        "decide in host/store/src/backup/rules.rs what a restore does with each table"
+        "decide in host/store/src/operations/backup/rules.rs what a restore does with each table"
     );
     assert_eq!(rules.len(), RESTORE_RULES.len(), "a table has one rule");
 }

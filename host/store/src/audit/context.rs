@@ -10,7 +10,7 @@ use assent_model::audit::chain::{ChainKey, End, Mark, Root, StoredMark};
 use assent_model::entropy::SharedEntropy;
 use assent_model::secret::Digest;
 
-crate::sql::row! {
+crate::engine::sql::row! {
     /// The last entry of a lane, or its anchor.
     pub(crate) struct EndRow {
         seq: i64,

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::audit::context::{ChainContext, EndRow};
 use crate::audit::verification::{AFTER, RecordRow};
-use crate::partitions::{self, Partition};
-use crate::retention::SLICE;
-use crate::sql::{self, Connection, DatabaseKind};
+use crate::engine::partitions;
+use crate::engine::partitions::Partition;
+use crate::engine::sql;
+use crate::engine::sql::{Connection, DatabaseKind};
+use crate::operations::retention::SLICE;
 use crate::{Result, Store, StoreError};
 use assent_model::audit::chain::{End, Mark, Positions, Record, StoredMark, Walk};
 use assent_model::clock::Timestamp;

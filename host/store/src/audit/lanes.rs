@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 use crate::Result;
-use crate::sql::{self, Connection, DatabaseKind};
+use crate::engine::sql;
+use crate::engine::sql::{Connection, DatabaseKind};
 use assent_model::audit::chain::{Heads, Mark};
 use assent_model::clock::Timestamp;
 use assent_model::id::AuditId;

@@ -8,17 +8,20 @@ pub(crate) mod lanes;
 pub(crate) mod pending;
 pub(crate) mod root;
 pub(crate) mod signing;
+pub(crate) mod streams;
 mod verification;
 
 use std::ops::Deref;
 
-use crate::sql::{self, Connection};
+use crate::engine::sql;
+use crate::engine::sql::Connection;
 use serde_json::{Map, Value};
 
 pub use crate::audit::lanes::SKEW;
-use crate::deferred;
-use crate::rows::{cell, from_json, moment, parse};
-use crate::{Result, Store, StoreError, request_attempts};
+use crate::engine::deferred;
+use crate::engine::rows::{cell, from_json, moment, parse};
+use crate::tables::administration::request_attempts;
+use crate::{Result, Store, StoreError};
 use assent_model::audit::{Actor, Entry, Event, USER_KIND};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
@@ -45,7 +48,7 @@ impl Deref for StoredEntry {
     }
 }
 
-crate::sql::row! {
+crate::engine::sql::row! {
     struct EntryRow of audit_entries {
         lane: i64,
         seq: i64,

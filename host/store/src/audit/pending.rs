@@ -5,7 +5,7 @@ use std::future::Future;
 
 use serde_json::{Map, Value};
 
-use crate::rows::to_json;
+use crate::engine::rows::to_json;
 use crate::{Result, StoreError};
 use assent_model::audit::chain::Record;
 use assent_model::audit::{Entry, Event};

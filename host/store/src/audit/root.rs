@@ -2,12 +2,13 @@
 
 use crate::Result;
 use crate::audit::context::ChainContext;
-use crate::connections::Connections;
-use crate::sql::{self, Executor};
+use crate::engine::connections::Connections;
+use crate::engine::sql;
+use crate::engine::sql::Executor;
 use assent_model::audit::chain::{Heads, Root, StoredRoot};
 use assent_model::secret::Digest;
 
-crate::sql::row! {
+crate::engine::sql::row! {
     struct RootRow of audit_root {
         number: i64,
         heads: String,

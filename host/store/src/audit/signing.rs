@@ -8,7 +8,8 @@ use std::sync::Arc;
 use crate::audit::context::ChainContext;
 use crate::audit::lanes;
 use crate::audit::root::read;
-use crate::sql::{self, Connection, DatabaseKind};
+use crate::engine::sql;
+use crate::engine::sql::{Connection, DatabaseKind};
 use crate::{Result, Store, StoreError};
 use assent_model::audit::chain::{Heads, Root, StoredRoot};
 

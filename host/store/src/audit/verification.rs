@@ -1,13 +1,13 @@
 //! Reads the audit log for verification and export, lane by lane.
 
 use crate::audit::context::{ANCHOR, EndRow, HEAD};
-use crate::sql;
+use crate::engine::sql;
 use crate::{Result, Store};
 use assent_model::audit::Event;
 use assent_model::audit::chain::{End, Positions, Record, StoredMark};
 use assent_model::clock::Timestamp;
 
-crate::sql::row! {
+crate::engine::sql::row! {
     pub(super) struct RecordRow of audit_entries {
         lane: i64,
         seq: i64,

@@ -1,0 +1,23 @@
+//! The database itself: connections, statements, the writer, batches, changes and migrations.
+
+pub(crate) mod batch;
+pub(crate) mod changes;
+pub(crate) mod clock_guard;
+pub(crate) mod connect;
+pub(crate) mod connections;
+pub(crate) mod database_url;
+pub(crate) mod deferred;
+pub(crate) mod epoch;
+pub(crate) mod measurements;
+pub(crate) mod metrics;
+pub(crate) mod migrations;
+pub(crate) mod partitions;
+pub(crate) mod pipelined;
+pub(crate) mod rows;
+pub mod sql;
+#[cfg(test)]
+pub(crate) mod test_database;
+pub(crate) mod transactions;
+pub(crate) mod turn;
+pub(crate) mod versioned_cache;
+pub(crate) mod writer;

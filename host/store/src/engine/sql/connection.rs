@@ -1,0 +1,180 @@
+//! A connection to either database.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::error::{Error, Result};
+use super::postgres::{PostgresConnection, PostgresOptions};
+use super::query::{Executor, Query};
+use super::row::Rows;
+use super::sqlite::SqliteConnection;
+use crate::engine::measurements::Measurements;
+
+/// The time limit for opening a connection.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// The kind of database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseKind {
+    /// SQLite, inside the process.
+    Sqlite,
+    /// PostgreSQL.
+    Postgres,
+}
+
+/// The options for connections to one database.
+#[derive(Clone)]
+pub struct Options {
+    target: Target,
+    /// The measurements into which connections record the times of their statements.
+    measurements: Arc<Measurements>,
+}
+
+#[derive(Clone)]
+enum Target {
+    Sqlite(PathBuf),
+    Postgres(Box<PostgresOptions>),
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options").finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// Returns the options for SQLite's file.
+    pub fn sqlite(file: impl Into<PathBuf>) -> Self {
+        Self::new(Target::Sqlite(file.into()))
+    }
+
+    /// Returns the options for PostgreSQL at this URL. `session` are settings of each session in the form of libpq's
+    /// `options`; those of the URL take precedence. The response to a statement may take as long as `answer_limit`,
+    /// unless the URL sets its own `statement_timeout`.
+    ///
+    /// # Errors
+    /// [`Error::Settings`] if the URL is invalid.
+    pub fn postgres(url: &str, session: &str, answer_limit: Option<Duration>) -> Result<Self> {
+        PostgresOptions::parse(url, session, answer_limit)
+            .map(|options| Self::new(Target::Postgres(Box::new(options))))
+    }
+
+    fn new(target: Target) -> Self {
+        Self {
+            target,
+            measurements: Arc::default(),
+        }
+    }
+
+    /// The measurements into which connections record the times of their statements.
+    pub(crate) const fn measurements(&self) -> &Arc<Measurements> {
+        &self.measurements
+    }
+
+    /// The environment variables with which PostgreSQL's own programs connect to the same database. One of them may be
+    /// a password. Empty for SQLite.
+    pub fn postgres_variables(&self) -> Vec<(&'static str, OsString)> {
+        match &self.target {
+            Target::Sqlite(_) => Vec::new(),
+            Target::Postgres(options) => options.variables(),
+        }
+    }
+
+    /// Opens a connection, within five seconds.
+    ///
+    /// # Errors
+    /// If the database cannot be reached.
+    pub async fn connect(&self) -> Result<Connection> {
+        let driver = match &self.target {
+            Target::Sqlite(file) => Driver::Sqlite(SqliteConnection::open(file)?),
+            Target::Postgres(options) => {
+                let connected = tokio::time::timeout(CONNECT, options.connect()).await;
+                Driver::Postgres(connected.map_err(|_| Error::TimedOut("opening a connection"))??)
+            }
+        };
+        Ok(Connection {
+            driver,
+            measurements: Arc::clone(&self.measurements),
+        })
+    }
+}
+
+/// A connection.
+pub struct Connection {
+    driver: Driver,
+    measurements: Arc<Measurements>,
+}
+
+enum Driver {
+    Sqlite(SqliteConnection),
+    Postgres(PostgresConnection),
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Connection").finish_non_exhaustive()
+    }
+}
+
+impl Connection {
+    /// The kind of the database.
+    pub(crate) const fn kind(&self) -> DatabaseKind {
+        match self.driver {
+            Driver::Sqlite(_) => DatabaseKind::Sqlite,
+            Driver::Postgres(_) => DatabaseKind::Postgres,
+        }
+    }
+
+    /// Another handle for the same session of PostgreSQL; `None` for SQLite, which executes one statement at a time.
+    pub(crate) fn share(&self) -> Option<Self> {
+        match &self.driver {
+            Driver::Sqlite(_) => None,
+            Driver::Postgres(connection) => Some(Self {
+                driver: Driver::Postgres(connection.share()),
+                measurements: Arc::clone(&self.measurements),
+            }),
+        }
+    }
+
+    /// Executes statements without arguments, such as `BEGIN`.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn batch(&mut self, text: &str) -> Result<()> {
+        match &mut self.driver {
+            Driver::Sqlite(connection) => connection.batch(text),
+            Driver::Postgres(connection) => Box::pin(connection.batch(text)).await,
+        }
+    }
+
+    /// Sets the time at which SQLite's statements end. PostgreSQL's statements have the limits of their session.
+    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
+        if let Driver::Sqlite(connection) = &self.driver {
+            connection.set_deadline(deadline);
+        }
+    }
+
+    /// Ends the session.
+    pub async fn close(self) {
+        match self.driver {
+            Driver::Sqlite(connection) => drop(connection),
+            Driver::Postgres(connection) => connection.close().await,
+        }
+    }
+}
+
+impl Executor for &mut Connection {
+    async fn run(self, query: &Query) -> Result<Rows> {
+        tracing::trace!(target: "assent_store::sql", statement = query.text.as_str());
+        let begun = Instant::now();
+        let outcome = match &mut self.driver {
+            Driver::Sqlite(connection) => connection.run(query),
+            // The future is boxed, because it is large and part of each caller's future otherwise.
+            Driver::Postgres(connection) => Box::pin(connection.run(query)).await,
+        };
+        self.measurements.statements.record_time(begun.elapsed());
+        outcome
+    }
+}

@@ -1,0 +1,730 @@
+//! The writer: pending writes share one transaction, and so one wait for the disk.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::engine::sql;
+use crate::engine::sql::{Connection, DatabaseKind};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout, timeout_at};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
+
+use crate::audit::context::ChainContext;
+use crate::engine::changes::waiters::Waiters;
+use crate::engine::connect::Database;
+use crate::engine::connections::{Connections, Lease};
+use crate::engine::measurements::Measurements;
+use crate::engine::transactions::{
+    Isolation, JobOutput, TransactionError, TransactionJob, Transactions, Work,
+};
+use crate::engine::turn::Turn;
+use crate::{Result, StoreError};
+use assent_model::deadline::QUEUE_DEADLINE;
+use assent_model::id::SessionId;
+use assent_telemetry::{SPANS, field, number};
+
+/// The most writes that share a commit.
+const BATCH: usize = 64;
+/// The most queued writes. Further ones wait for a place in the queue.
+const QUEUE: usize = 1024;
+
+/// The time limit of a batch, and of a write from its arrival to its commit. A write waits for its turn no longer than
+/// [`QUEUE_DEADLINE`].
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// How often SQLite's writer looks for further writes before it begins a transaction, and the longest wait for them
+/// each time.
+const GATHERING_ROUNDS: u32 = 8;
+const GATHERING_PAUSE: Duration = Duration::from_millis(1);
+
+struct Job {
+    turn: Arc<Turn>,
+    session: Option<SessionId>,
+    work: Work,
+    queued: Instant,
+    /// The span of the caller, which waits in it.
+    span: Span,
+    reply: oneshot::Sender<Result<JobOutput>>,
+}
+
+impl Job {
+    fn answer(self, outcome: Result<JobOutput>) {
+        // The caller may have gone away; the write stays committed all the same.
+        let _ = self.reply.send(outcome);
+    }
+
+    const fn of_transaction(&self) -> TransactionJob<'_> {
+        TransactionJob {
+            work: &self.work,
+            is_independent: self.session.is_some(),
+        }
+    }
+
+    fn unavailable(self, reason: &str) {
+        self.answer(Err(StoreError::Unavailable(reason.to_owned())));
+    }
+}
+
+/// The strong sender of the queue, and the tasks that receive from it.
+#[derive(Debug)]
+struct Running {
+    queue: mpsc::Sender<Job>,
+    tasks: JoinSet<()>,
+}
+
+/// Passes writes to the connections that write.
+#[derive(Clone, Debug)]
+pub(crate) struct Writer {
+    queue: mpsc::WeakSender<Job>,
+    /// `None` after the store is closed.
+    running: Arc<Mutex<Option<Running>>>,
+    connections: Connections,
+}
+
+impl Writer {
+    /// Starts `count` writers with one queue.
+    ///
+    /// # Errors
+    /// If the operating system creates no thread.
+    pub(crate) fn start(
+        database: &Database,
+        count: u32,
+        chaining: &Arc<ChainContext>,
+        waiters: &Arc<Waiters>,
+    ) -> Result<Self> {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let receiver = Arc::new(Mutex::new(receiver));
+        let mut tasks = JoinSet::new();
+        for _ in 0..count {
+            let transactions = Transactions::new(
+                database.writers.clone(),
+                database.begin,
+                Arc::clone(chaining),
+                Arc::clone(waiters),
+            );
+            let running = run(Arc::clone(&receiver), transactions, database.kind);
+            match database.kind {
+                DatabaseKind::Postgres => drop(tasks.spawn(running)),
+                DatabaseKind::Sqlite => drop(tasks.spawn(in_thread(running)?)),
+            }
+        }
+        Ok(Self {
+            queue: sender.downgrade(),
+            running: Arc::new(Mutex::new(Some(Running {
+                queue: sender,
+                tasks,
+            }))),
+            connections: database.writers.clone(),
+        })
+    }
+
+    /// Returns a connection for a separate transaction.
+    ///
+    /// # Errors
+    /// If no connection is free in time, or none can be opened.
+    pub(crate) async fn lease(&self) -> sql::Result<Lease> {
+        self.connections.lease().await
+    }
+
+    /// Executes a write.
+    ///
+    /// # Errors
+    /// The error of `work`. [`StoreError::Busy`] if the write did not begin in time, [`StoreError::Unavailable`] if its
+    /// outcome is unknown.
+    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+    {
+        self.write_in_session(None, work).await
+    }
+
+    /// Executes a write like [`Self::write`]. With a `session`, the write is a use of that session and locks the
+    /// session's row. Each of its decisions must be one statement, because PostgreSQL executes statements of other such
+    /// writes in between.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) async fn write_in_session<T, F>(
+        &self,
+        session: Option<SessionId>,
+        work: F,
+    ) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+    {
+        let (reply, outcome) = oneshot::channel();
+        let work = Arc::new(work);
+        let work: Work = Box::new(move |connection| {
+            let work = Arc::clone(&work);
+            Box::pin(async move { Ok(Box::new(work(connection).await?) as JobOutput) })
+        });
+        let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
+        let turn = Arc::new(Turn::default());
+        let span = tracing::info_span!(target: SPANS, "store.write", batch_size = Empty);
+        let job = Job {
+            turn: Arc::clone(&turn),
+            session,
+            work,
+            queued: Instant::now(),
+            span: span.clone(),
+            reply,
+        };
+        let written = self.wait(queue, job, outcome, &turn).instrument(span).await;
+        if let Err(error) = &written {
+            self.count_failure(error);
+        }
+        written?
+            .downcast::<T>()
+            .map(|outcome| *outcome)
+            .map_err(|_| StoreError::Internal("a write returned another type"))
+    }
+
+    /// Queues a job and waits for its outcome.
+    async fn wait(
+        &self,
+        queue: mpsc::Sender<Job>,
+        job: Job,
+        outcome: oneshot::Receiver<Result<JobOutput>>,
+        turn: &Turn,
+    ) -> Result<JobOutput> {
+        let mut writing = pin!(async move {
+            queue.send(job).await.map_err(|_| StoreError::Closed)?;
+            drop(queue);
+            outcome.await.map_err(|_| StoreError::Closed)?
+        });
+        let deadline = Instant::now() + LIMIT;
+        let written = match timeout(QUEUE_DEADLINE, &mut writing).await {
+            Err(_) if turn.give_up() => return Err(StoreError::Busy("the write")),
+            Err(_) => timeout_at(deadline, writing).await,
+            written => written,
+        };
+        written.unwrap_or_else(|_| {
+            Err(StoreError::Unavailable(
+                "the write was not committed in time, or its commit is unknown".to_owned(),
+            ))
+        })
+    }
+
+    /// Counts a failed write.
+    fn count_failure(&self, error: &StoreError) {
+        let measured = self.measurements();
+        match error {
+            StoreError::Busy(_) => measured.busy.fetch_add(1, Ordering::Relaxed),
+            error if error.is_outage() => measured.unavailable.fetch_add(1, Ordering::Relaxed),
+            _ => return,
+        };
+    }
+
+    fn measurements(&self) -> &Arc<Measurements> {
+        self.connections.measurements()
+    }
+
+    /// The connections that write.
+    pub(crate) const fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// The number of writes in the queue.
+    pub(crate) fn queue_length(&self) -> f64 {
+        let queue = self.queue.upgrade();
+        queue.map_or(0.0, |queue| number(queue.max_capacity() - queue.capacity()))
+    }
+
+    /// Accepts no more writes, and waits for the accepted ones.
+    pub(crate) async fn stop(&self) {
+        if let Some(Running { queue, tasks }) = self.running.lock().await.take() {
+            drop(queue);
+            tasks.join_all().await;
+        }
+    }
+
+    /// Closes the connections, which writers of one database share.
+    pub(crate) async fn close(&self) {
+        self.stop().await;
+        self.connections.close().await;
+    }
+}
+
+/// Runs SQLite's writer in a separate thread, because it blocks while it waits for the disk. The returned task ends
+/// with the thread.
+fn in_thread(
+    writer: impl Future<Output = ()> + Send + 'static,
+) -> Result<impl Future<Output = ()> + Send + 'static> {
+    let runtime = Handle::current();
+    let (ended, end) = oneshot::channel::<()>();
+    let work = move || {
+        runtime.block_on(writer);
+        drop(ended);
+    };
+    std::thread::Builder::new()
+        .name("sqlite-writer".to_owned())
+        .spawn(work)
+        .map_err(|error| StoreError::Unavailable(format!("no thread for the writer: {error}")))?;
+    Ok(async move {
+        // The sender is only dropped; it sends nothing.
+        let _ = end.await;
+    })
+}
+
+/// Adds the writes that other requests are about to queue. On a busy instance, each write would otherwise have its own
+/// commit: the writer is scheduled as soon as the first one is queued. It blocks the writer's own thread for at most
+/// `pause` at a time.
+fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>, pause: Duration) {
+    for _ in 0..GATHERING_ROUNDS {
+        let before = batch.len();
+        // The runtime executes a new task after some of the ready tasks. On an idle instance that is at once. It does
+        // not happen while reads of SQLite block all threads.
+        let (executed, execution) = std::sync::mpsc::channel();
+        tokio::spawn(async move { executed.send(()) });
+        if execution.recv_timeout(pause).is_err() {
+            return;
+        }
+        while batch.len() < BATCH
+            && let Ok(job) = jobs.try_recv()
+        {
+            batch.push(job);
+        }
+        if batch.len() == before || batch.len() == BATCH {
+            return;
+        }
+    }
+}
+
+async fn run(
+    jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
+    transactions: Transactions,
+    database: DatabaseKind,
+) {
+    let measurements = Arc::clone(transactions.measurements());
+    loop {
+        let mut batch = Vec::new();
+        {
+            // The lock is held during the wait, so that one writer at a time collects; the others execute their batches
+            // meanwhile.
+            let mut jobs = jobs.lock().await;
+            if jobs.recv_many(&mut batch, BATCH).await == 0 {
+                return;
+            }
+            if database == DatabaseKind::Sqlite {
+                gather(&mut jobs, &mut batch, GATHERING_PAUSE);
+            }
+        }
+        // A write is not executed if its caller has gone away.
+        batch.retain(|job| !job.reply.is_closed() && job.turn.begin());
+        for job in &batch {
+            measurements.queue_waits.record_time(job.queued.elapsed());
+        }
+        // Two batches that lock the same sessions in different orders would deadlock until PostgreSQL rolls one of them
+        // back, a second later.
+        batch.sort_by_key(|job| job.session);
+        // Jobs catch their own panics. A panic elsewhere ends this batch without a result for its callers, but does not
+        // end the writer.
+        let span = batch_span(&batch);
+        let written = write_batch(&transactions, batch).instrument(span);
+        let written = AssertUnwindSafe(written).catch_unwind();
+        if written.await.is_err() {
+            tracing::error!("database writer panicked");
+        }
+    }
+}
+
+/// The span of a batch: a child of the span of its first traced job, with links to those of the others.
+fn batch_span(batch: &[Job]) -> Span {
+    let mut spans = batch
+        .iter()
+        .map(|job| &job.span)
+        .filter(|span| !span.is_disabled());
+    let Some(first) = spans.next() else {
+        return Span::none();
+    };
+    let span = first.in_scope(
+        || tracing::info_span!(target: SPANS, "store.batch", batch_size = field(batch.len())),
+    );
+    for other in spans {
+        span.follows_from(other);
+    }
+    span
+}
+
+/// Executes the jobs in one transaction if possible. If a job fails, the transaction is repeated with a savepoint
+/// before each job, so that only the cause of the failure fails. Each attempt begins after the rollback of the previous
+/// one. If a commit is unknown, no attempt follows, so no job is applied twice.
+async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
+    let deadline = Instant::now() + LIMIT;
+    let mut isolation = Isolation::None;
+    loop {
+        // A caller that has gone away received a failure, and may have acted on it.
+        batch.retain(|job| !job.reply.is_closed());
+        if batch.is_empty() {
+            return;
+        }
+        let jobs: Vec<_> = batch.iter().map(Job::of_transaction).collect();
+        let failure = match transactions.run(&jobs, isolation, deadline).await {
+            Ok(outcomes) => {
+                let size = outcomes.len();
+                transactions.measurements().batch_sizes.record(size as u64);
+                for (job, outcome) in batch.into_iter().zip(outcomes) {
+                    job.span.record("batch_size", field(size));
+                    job.answer(outcome);
+                }
+                return;
+            }
+            Err(failure) => failure,
+        };
+        match failure {
+            // The job would fail in the same way again.
+            TransactionError {
+                error,
+                culprit: Some(index),
+            } if index < batch.len() => {
+                batch.remove(index).answer(Err(error));
+                isolation = Isolation::Savepoints;
+            }
+            // No single job is the cause: further attempts would only delay the others.
+            TransactionError { error, .. } if error.is_outage() => {
+                let reason = error.to_string();
+                return batch.into_iter().for_each(|job| job.unavailable(&reason));
+            }
+            TransactionError { error, .. } if batch.len() == 1 && !error.lost_to_another() => {
+                return batch.into_iter().for_each(|job| {
+                    job.answer(Err(error.copy()));
+                });
+            }
+            _ if isolation == Isolation::None => isolation = Isolation::Savepoints,
+            _ => return write_separately(transactions, batch, deadline).await,
+        }
+    }
+}
+
+/// Executes each job in a separate transaction.
+async fn write_separately(transactions: &Transactions, batch: Vec<Job>, deadline: Instant) {
+    let mut outage: Option<String> = None;
+    for job in batch {
+        if let Some(reason) = &outage {
+            job.unavailable(reason);
+            continue;
+        }
+        if job.reply.is_closed() {
+            continue;
+        }
+        let outcome = transactions
+            .run(&[job.of_transaction()], Isolation::None, deadline)
+            .await
+            .map_err(|failure| failure.error)
+            .and_then(|mut outcomes| outcomes.pop().unwrap_or(Err(StoreError::Closed)));
+        if let Err(error) = &outcome
+            && error.is_outage()
+        {
+            outage = Some(error.to_string());
+        }
+        job.answer(outcome);
+    }
+}
+
+#[cfg(test)]
+mod pipelining_tests;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use assent_model::audit::chain::ChainKey;
+    use assent_model::entropy::SystemEntropy;
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::engine::sql;
+
+    /// A writer on an empty table of unique numbers.
+    async fn writer(folder: &tempfile::TempDir) -> (Writer, Database) {
+        let url = format!("sqlite://{}", folder.path().join("t.db").display());
+        let database = Database::open(&url).await.unwrap();
+        let chaining = Arc::new(ChainContext::new(
+            ChainKey::new([7; 32]),
+            Arc::new(SystemEntropy),
+        ));
+        let writer = Writer::start(&database, 1, &chaining, &Arc::default()).unwrap();
+        writer
+            .write(|db| {
+                Box::pin(async move {
+                    sql::query("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")
+                        .execute(db)
+                        .await?;
+                    Ok(())
+                })
+            })
+            .await
+            .unwrap();
+        (writer, database)
+    }
+
+    /// Adds the number. -1 panics, -2 adds 1000 and then fails, -3 reports a full disk.
+    async fn add(writer: &Writer, number: i64, calls: &Arc<AtomicUsize>) -> Result<i64> {
+        let calls = Arc::clone(calls);
+        let write = writer.write(move |db| {
+            let calls = Arc::clone(&calls);
+            Box::pin(async move {
+                calls.fetch_add(1, Ordering::Relaxed);
+                assert!(number != -1, "-1");
+                sql::query("INSERT INTO numbers (number) VALUES ($1)")
+                    .bind(number.max(1000 * i64::from(number == -2)))
+                    .execute(db)
+                    .await
+                    .map_err(crate::taken("the number"))?;
+                match number {
+                    -2 => Err(StoreError::Stale),
+                    -3 => Err(StoreError::Unavailable("full".to_owned())),
+                    number => Ok(number),
+                }
+            })
+        });
+        write.await
+    }
+
+    /// Queues these writes while the writer is busy, so that they form one batch.
+    pub(crate) async fn in_one_batch<T>(
+        writer: &Writer,
+        writes: impl Iterator<Item = impl Future<Output = T>>,
+    ) -> Vec<T> {
+        let (free, busy) = tokio::sync::watch::channel(false);
+        let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        let block = writer.write(move |_| {
+            let (mut busy, began) = (busy.clone(), began.clone());
+            Box::pin(async move {
+                // The receivers live until the end of the test's wait.
+                let _ = began.send(());
+                let _ = busy.wait_for(|free| *free).await;
+                Ok(())
+            })
+        });
+        let all = async {
+            begun.recv().await;
+            let mut all = pin!(join_all(writes));
+            let _ = futures_util::poll!(&mut all);
+            free.send_replace(true);
+            all.await
+        };
+        let (blocked, results) = tokio::join!(block, all);
+        blocked.unwrap();
+        results
+    }
+
+    /// Adds these numbers in one batch.
+    async fn add_together(
+        writer: &Writer,
+        numbers: &[i64],
+        calls: &Arc<AtomicUsize>,
+    ) -> Vec<Result<i64>> {
+        in_one_batch(
+            writer,
+            numbers.iter().map(|number| add(writer, *number, calls)),
+        )
+        .await
+    }
+
+    async fn numbers(database: &Database) -> Vec<i64> {
+        let rows: Vec<(i64,)> = sql::query_as("SELECT number FROM numbers ORDER BY number")
+            .fetch_all(&database.readers)
+            .await
+            .unwrap();
+        rows.into_iter().map(|(number,)| number).collect()
+    }
+
+    #[tokio::test]
+    async fn a_failing_job_fails_by_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let calls = Arc::default();
+        let results = add_together(&writer, &[1, 2, 2, -2, 3, 4], &calls).await;
+        let good: Vec<Option<i64>> = results.iter().map(|r| r.as_ref().ok().copied()).collect();
+        assert_eq!(good, [Some(1), Some(2), None, None, Some(3), Some(4)]);
+        assert!(matches!(results[2], Err(StoreError::Taken("the number"))));
+        assert!(matches!(results[3], Err(StoreError::Stale)));
+        assert_eq!(numbers(&database).await, [1, 2, 3, 4]);
+        // One attempt without savepoints, until the third job failed, and one attempt with savepoints.
+        assert_eq!(calls.load(Ordering::Relaxed), 3 + 6);
+    }
+
+    #[tokio::test]
+    async fn a_panic_fails_one_job_and_the_writer_continues() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let calls = Arc::default();
+        let results = add_together(&writer, &[1, -1, 2, 1, -1], &calls).await;
+        assert_eq!(
+            results.iter().map(Result::is_ok).collect::<Vec<_>>(),
+            [true, false, true, false, false]
+        );
+        assert!(matches!(results[1], Err(StoreError::Internal(_))));
+        assert!(matches!(results[3], Err(StoreError::Taken(_))));
+        assert_eq!(add(&writer, 3, &calls).await.unwrap(), 3);
+        assert_eq!(numbers(&database).await, [1, 2, 3]);
+    }
+
+    #[tokio::test]
+    async fn an_outage_fails_all_of_the_batch_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let calls = Arc::default();
+        let results = add_together(&writer, &[1, -3, 2], &calls).await;
+        assert!(
+            results
+                .iter()
+                .all(|result| result.as_ref().is_err_and(StoreError::is_outage))
+        );
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+        assert_eq!(add(&writer, 4, &calls).await.unwrap(), 4);
+        assert_eq!(numbers(&database).await, [4]);
+    }
+
+    #[tokio::test]
+    async fn a_write_that_waits_too_long_is_not_executed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let (free, busy) = tokio::sync::watch::channel(false);
+        let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        let block = writer.write(move |_| {
+            let (mut busy, began) = (busy.clone(), began.clone());
+            Box::pin(async move {
+                let _ = began.send(());
+                let _ = busy.wait_for(|free| *free).await;
+                Ok(())
+            })
+        });
+        let calls = Arc::default();
+        let late = async {
+            begun.recv().await;
+            let late = add(&writer, 1, &calls).await;
+            free.send_replace(true);
+            late
+        };
+        // A write that has begun may take longer than the queue's deadline.
+        let (blocked, late) = tokio::join!(block, late);
+        blocked.unwrap();
+        assert!(matches!(late, Err(StoreError::Busy(_))), "{late:?}");
+        assert!(late.is_err_and(|error| error.is_outage()));
+        assert_eq!(add(&writer, 2, &calls).await.unwrap(), 2);
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+        assert_eq!(numbers(&database).await, [2]);
+    }
+
+    /// The size of a batch of one write after `gather`, while the calling thread waits. `queued` more writes are in the
+    /// queue.
+    fn gathered(queued: usize, pause: Duration) -> usize {
+        let (sender, mut jobs) = mpsc::channel(BATCH);
+        for _ in 0..queued {
+            sender.try_send(job()).unwrap();
+        }
+        let runtime = Handle::current();
+        let writer = std::thread::spawn(move || {
+            let _entered = runtime.enter();
+            let mut batch = vec![job()];
+            gather(&mut jobs, &mut batch, pause);
+            batch.len()
+        });
+        writer.join().unwrap()
+    }
+
+    fn job() -> Job {
+        Job {
+            turn: Arc::default(),
+            session: None,
+            work: Box::new(|_| Box::pin(async { Err(StoreError::Closed) })),
+            queued: Instant::now(),
+            span: Span::none(),
+            reply: oneshot::channel().0,
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn writes_that_requests_queue_meanwhile_share_the_transaction() {
+        // The runtime's threads may not be scheduled for a while, so this waits for longer than the writer does.
+        assert_eq!(gathered(3, LIMIT), 4);
+        assert_eq!(gathered(BATCH, LIMIT), BATCH);
+    }
+
+    #[tokio::test]
+    async fn a_blocked_runtime_does_not_hold_up_the_writer() {
+        // The only thread of the runtime waits, so no task is executed.
+        assert_eq!(gathered(0, GATHERING_PAUSE), 1);
+    }
+
+    #[tokio::test]
+    async fn a_write_of_a_cancelled_caller_is_not_retried() {
+        let folder = tempfile::tempdir().unwrap();
+        let (writer, database) = writer(&folder).await;
+        let (free, busy) = tokio::sync::watch::channel(false);
+        let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
+        let wait = |began: mpsc::UnboundedSender<()>,
+                    mut busy: tokio::sync::watch::Receiver<bool>| async move {
+            let _ = began.send(());
+            let _ = busy.wait_for(|free| *free).await;
+        };
+        let block = {
+            let (began, busy) = (began.clone(), busy.clone());
+            writer.write(move |_| {
+                let waiting = wait(began.clone(), busy.clone());
+                Box::pin(async move {
+                    waiting.await;
+                    Ok(())
+                })
+            })
+        };
+        let calls: Arc<AtomicUsize> = Arc::default();
+        let (gone, left) = tokio::sync::watch::channel(false);
+        // It is in one batch with the other write, after it. It fails once the caller of the other write has gone away.
+        let failing = writer.write(move |_| {
+            let waiting = wait(began.clone(), left.clone());
+            Box::pin(async move {
+                waiting.await;
+                Err::<(), _>(StoreError::Stale)
+            })
+        });
+        let other = async {
+            begun.recv().await;
+            let mut added = Box::pin(add(&writer, 1, &calls));
+            assert!(futures_util::poll!(&mut added).is_pending());
+            let mut failing = pin!(failing);
+            assert!(futures_util::poll!(&mut failing).is_pending());
+            free.send_replace(true);
+            begun.recv().await;
+            drop(added);
+            gone.send_replace(true);
+            failing.await
+        };
+        let (blocked, failed) = tokio::join!(block, other);
+        blocked.unwrap();
+        assert!(matches!(failed, Err(StoreError::Stale)));
+        assert_eq!(add(&writer, 2, &calls).await.unwrap(), 2);
+        assert_eq!(numbers(&database).await, [2]);
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn a_wait_for_a_connection_ends_at_the_deadline() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_, database) = writer(&folder).await;
+        let mut held = Vec::new();
+        let began = Instant::now();
+        let error = loop {
+            match database.writers.lease().await {
+                Ok(lease) => held.push(lease),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, sql::Error::NoneFree), "{error:?}");
+        assert!(began.elapsed() >= QUEUE_DEADLINE);
+        drop(held);
+        assert!(database.writers.lease().await.is_ok());
+    }
+}

@@ -1,0 +1,393 @@
+//! Accounts: the memberships of users in applications.
+
+mod lookup;
+mod user_account;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+
+use crate::engine::batch::bulk_sql::{BulkSql, MOST};
+use crate::engine::rows::to_json;
+use crate::tables::groups;
+use crate::tables::users::deprovisioning;
+use crate::tables::users::{UserRow, ensure_all_written, search_index};
+use crate::{Result, Store, StoreError, Transition, UserGuard, VersionedWrite, audit, taken};
+use assent_model::account::Account;
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::{AccountId, Did, UserId};
+use assent_model::name::is_same_name;
+use assent_model::user::{LifecycleState, User};
+
+pub use user_account::UserAccount;
+pub(crate) use user_account::{
+    ACCOUNTS_WITH_USERS, AccountRow, BY_ACCOUNT_ID, HeldAccount, UserAccountRow,
+};
+
+/// One account of a batch of writes.
+#[derive(Clone, Debug)]
+pub struct AccountWrite {
+    /// The account to store.
+    pub account: Account,
+    /// The user of the account.
+    pub guard: UserGuard,
+    /// The state of the stored account; `None` if the account is new.
+    pub before: Option<LifecycleState>,
+    /// The entries for the audit log.
+    pub entries: Vec<Entry>,
+}
+
+static HOLD: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        sql::statement!(
+            "UPDATE users SET version = version WHERE id IN ({$}) RETURNING ",
+            UserRow::COLUMNS
+        ),
+        0,
+    )
+});
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, individual, version,
+                               created_at)
+         VALUES {($, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+        0,
+    )
+});
+
+/// Returns the accounts with their users. It locks the users until the transaction ends, because the search index of
+/// the accounts contains the users' names. Fails if a user's version does not match its guard.
+async fn lock_users_of(
+    db: &mut Connection,
+    accounts: &[Account],
+    guards: &[UserGuard],
+) -> Result<Vec<UserAccount>> {
+    let mut ids: Vec<UserId> = accounts.iter().map(|account| account.user_id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut users: HashMap<UserId, User> = HashMap::with_capacity(ids.len());
+    for ids in ids.chunks(MOST) {
+        let mut query = sql::query_as::<UserRow>(HOLD.sql_for(ids.len()));
+        for id in HOLD.padded(ids) {
+            query = query.bind(id.to_string());
+        }
+        for row in query.fetch_all(&mut *db).await? {
+            let user = User::try_from(row)?;
+            users.insert(user.id, user);
+        }
+    }
+    let user_account = |(account, guard): (&Account, &UserGuard)| {
+        let user = users
+            .get(&account.user_id)
+            .cloned()
+            .ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
+        guard.check(&user)?;
+        Ok(UserAccount {
+            user,
+            account: account.clone(),
+        })
+    };
+    accounts.iter().zip(guards).map(user_account).collect()
+}
+
+/// Adds an account.
+pub(crate) async fn insert(db: &mut Connection, account: &Account, guard: UserGuard) -> Result<()> {
+    insert_all(db, std::slice::from_ref(account), &[guard]).await
+}
+
+async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGuard]) -> Result<()> {
+    let user_accounts = lock_users_of(db, accounts, guards).await?;
+    for rows in accounts.chunks(MOST) {
+        let mut query = sql::query(INSERT.sql_for(rows.len()));
+        for account in INSERT.padded(rows) {
+            query = query
+                .bind(account.id.to_string())
+                .bind(account.user_id.to_string())
+                .bind(account.application_id.to_string())
+                .bind(account.name.clone())
+                .bind(to_json(&account.roles)?)
+                .bind(account.short_code.clone())
+                .bind(account.state.as_str())
+                .bind(i64::from(account.individual))
+                .bind(account.version)
+                .bind(account.created_at.millis());
+        }
+        let inserted = query.execute(&mut *db).await?;
+        ensure_all_written(
+            rows.len(),
+            inserted,
+            "the user already has an account in this application, or the account's name",
+        )?;
+    }
+    search_index::add_accounts(db, &user_accounts).await
+}
+
+/// Replaces an account: see [`Store::update_account`].
+pub(crate) async fn update(
+    db: &mut Connection,
+    account: &Account,
+    guard: UserGuard,
+    before: LifecycleState,
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    let user_accounts = lock_users_of(db, std::slice::from_ref(account), &[guard]).await?;
+    let result = sql::query(
+        "UPDATE accounts SET name = $2, roles = $3, state = $4, individual = $6, version = version + 1
+         WHERE id = $1 AND version = $5",
+    )
+    .bind(account.id.to_string())
+    .bind(account.name.clone())
+    .bind(to_json(&account.roles)?)
+    .bind(account.state.as_str())
+    .bind(account.version)
+    .bind(i64::from(account.individual))
+    .execute(&mut *db)
+    .await
+    .map_err(taken("the account's name"))?;
+    if result == 0 {
+        return Ok(VersionedWrite::Stale);
+    }
+    for user_account in &user_accounts {
+        search_index::replace_account(db, user_account).await?;
+    }
+    let (user, application) = (
+        account.user_id.to_string(),
+        account.application_id.to_string(),
+    );
+    if account.state != before {
+        deprovisioning::deprovision_account(db, user, application, account.state, now).await?;
+    } else if !account.individual {
+        groups::end_lost_access(db, &application, &[user], now).await?;
+    }
+    Ok(VersionedWrite::Done)
+}
+
+/// Gives a user's accounts the new name of the user, if theirs is an unconfirmed address that the user no longer has.
+/// Otherwise an application could still take the user for its owner. Returns the applications.
+pub(crate) async fn replace_unconfirmed_names(
+    db: &mut Connection,
+    was: &User,
+    user: &User,
+) -> Result<Vec<Did>> {
+    let former: Vec<&str> = was
+        .unconfirmed_addresses()
+        .filter(|address| {
+            let kept = [Some(&user.name), user.email.as_ref()];
+            !kept
+                .into_iter()
+                .flatten()
+                .any(|kept| kept.as_str() == *address)
+        })
+        .collect();
+    if former.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
+        "SELECT ",
+        AccountRow::COLUMNS,
+        " FROM accounts WHERE user_id = $1 ORDER BY id"
+    ))
+    .bind(user.id.to_string())
+    .fetch_all(&mut *db)
+    .await?;
+    let mut renamed = Vec::new();
+    for row in rows {
+        let mut account = Account::try_from(row)?;
+        if !former
+            .iter()
+            .any(|address| is_same_name(&account.name, address))
+        {
+            continue;
+        }
+        account.name = user.name.to_string();
+        sql::query("UPDATE accounts SET name = $2, version = version + 1 WHERE id = $1")
+            .bind(account.id.to_string())
+            .bind(account.name.clone())
+            .execute(&mut *db)
+            .await
+            .map_err(taken("the account's name"))?;
+        renamed.push(account.application_id.clone());
+        let user = user.clone();
+        search_index::replace_account(db, &UserAccount { user, account }).await?;
+    }
+    Ok(renamed)
+}
+
+/// Deletes this version of an account: see [`Store::delete_account`].
+pub(crate) async fn delete(
+    db: &mut Connection,
+    (id, version): (AccountId, i64),
+    guard: UserGuard,
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    guard.lock(db).await?;
+    let deleted: Option<(String, String)> = sql::query_as(
+        "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
+    )
+    .bind(id.to_string())
+    .bind(version)
+    .fetch_optional(&mut *db)
+    .await?;
+    let Some((user, application)) = deleted else {
+        return Ok(VersionedWrite::Stale);
+    };
+    let state = LifecycleState::Terminated;
+    deprovisioning::deprovision_account(db, user, application, state, now).await?;
+    Ok(VersionedWrite::Done)
+}
+
+/// Records that a user signed in to an application: an invited account becomes active. `entry` names the user and the
+/// application, and is logged if the account was invited.
+pub(crate) async fn activate_account(db: &mut Connection, entry: &Entry) -> Result<()> {
+    let activated: Option<(String,)> = sql::query_as(
+        "UPDATE accounts SET state = 'active', version = version + 1
+         WHERE user_id = $1 AND application_id = $2 AND state = 'invited' RETURNING id",
+    )
+    .bind(entry.user.map(|user| user.to_string()))
+    .bind(entry.application.as_ref().map(ToString::to_string))
+    .fetch_optional(&mut *db)
+    .await?;
+    if let Some((id,)) = activated {
+        search_index::set_account_state(db, &id, LifecycleState::Active).await?;
+        audit::append(db, std::slice::from_ref(entry)).await?;
+    }
+    Ok(())
+}
+
+impl Store {
+    /// Adds an account of the user.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if the user's version does not match `guard`; [`StoreError::Taken`] if the user has an
+    /// account there already.
+    pub async fn insert_account(
+        &self,
+        account: Account,
+        guard: impl Into<UserGuard>,
+        entries: Vec<Entry>,
+    ) -> Result<()> {
+        let guard = guard.into();
+        self.write(move |db| {
+            let (account, entries) = (account.clone(), entries.clone());
+            Box::pin(async move {
+                insert(db, &account, guard).await?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Adds the account that an assignment implies, at the user's first sign-in. Nothing is added, and
+    /// [`Transition::NotOpen`] returned, if the user has an account there, or another account has the name.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn insert_implied_account(
+        &self,
+        account: Account,
+        entry: Entry,
+    ) -> Result<Transition> {
+        self.write(move |db| {
+            let (account, entry) = (account.clone(), entry.clone());
+            Box::pin(async move {
+                let guard = UserGuard::from(account.user_id);
+                match insert(db, &account, guard).await {
+                    Ok(()) => {
+                        audit::append(db, &[entry]).await?;
+                        Ok(Transition::Done)
+                    }
+                    Err(StoreError::Taken(_)) => Ok(Transition::NotOpen),
+                    Err(error) => Err(error),
+                }
+            })
+        })
+        .await
+    }
+
+    /// Replaces an account's name, roles and state. If the state differs from `before`, everything that began with the
+    /// account ends, and its application must be notified.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if the user's version does not match `guard`.
+    pub async fn update_account(
+        &self,
+        account: Account,
+        guard: impl Into<UserGuard>,
+        before: LifecycleState,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<VersionedWrite> {
+        let guard = guard.into();
+        self.write(move |db| {
+            let (account, entries) = (account.clone(), entries.clone());
+            Box::pin(async move {
+                let done = update(db, &account, guard, before, now).await?;
+                audit::append_if(db, done == VersionedWrite::Done, &entries).await?;
+                Ok(done)
+            })
+        })
+        .await
+    }
+
+    /// Adds and replaces accounts, all of them or none.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] if an account was changed since it was read; [`StoreError::Stale`] if its user was;
+    /// [`StoreError::Taken`] if an account exists already.
+    pub async fn save_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            let writes = writes.clone();
+            Box::pin(async move {
+                for AccountWrite {
+                    account,
+                    guard,
+                    before,
+                    ..
+                } in &writes
+                {
+                    if let Some(before) = before
+                        && update(db, account, *guard, *before, now).await? == VersionedWrite::Stale
+                    {
+                        return Err(StoreError::Overtaken("the account was changed meanwhile"));
+                    }
+                }
+                let new = writes.iter().filter(|write| write.before.is_none());
+                let (new, guards): (Vec<_>, Vec<_>) = new
+                    .map(|write| (write.account.clone(), write.guard))
+                    .unzip();
+                insert_all(db, &new, &guards).await?;
+                for write in &writes {
+                    audit::append(db, &write.entries).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Deletes this version of an account, which ends everything that began with it. Its application must be notified.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if the user's version does not match `guard`.
+    pub async fn delete_account(
+        &self,
+        (id, version): (AccountId, i64),
+        guard: impl Into<UserGuard>,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<VersionedWrite> {
+        let guard = guard.into();
+        self.write(move |db| {
+            let entries = entries.clone();
+            Box::pin(async move {
+                let deleted = delete(db, (id, version), guard, now).await?;
+                audit::append_if(db, deleted == VersionedWrite::Done, &entries).await?;
+                Ok(deleted)
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,185 @@
+//! Lookups of accounts.
+
+use crate::engine::sql;
+use crate::tables::accounts::user_account::{ACCESS, AccountRow, UserAccount};
+use crate::{Result, Store};
+use assent_model::account::Account;
+use assent_model::group::AssignedAccess;
+use assent_model::id::{AccountId, Did, UserId};
+use assent_model::name::is_same_name;
+use assent_model::search::terms_of_name;
+use assent_model::user::LifecycleState;
+
+impl Store {
+    /// The account with this id.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
+        self.one_account(
+            sql::statement!(
+                "SELECT ",
+                AccountRow::COLUMNS,
+                " FROM accounts WHERE id = $1"
+            ),
+            &[id.to_string()],
+        )
+        .await
+    }
+
+    /// The account with this id, and its user.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn account_with_user(&self, account: AccountId) -> Result<Option<UserAccount>> {
+        let found = self.lookups.user_accounts.call(account.to_string()).await?;
+        Ok(found.map(|found| found.user_account))
+    }
+
+    /// A user's account in an application, if there is one, and the access and roles from assignments to groups and to
+    /// everyone. It is one statement, whether the user exists or not.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn access_of(
+        &self,
+        user: UserId,
+        application: &Did,
+    ) -> Result<(Option<Account>, AssignedAccess)> {
+        let found = sql::query_as::<AccountRow>(ACCESS)
+            .bind(user.to_string())
+            .bind(application.to_string())
+            .fetch_optional(&self.readers)
+            .await?;
+        found.map_or_else(
+            || Ok((None, AssignedAccess::default())),
+            AccountRow::into_access,
+        )
+    }
+
+    /// A user's account in an application.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn account_of(&self, user: UserId, application: &Did) -> Result<Option<Account>> {
+        let keys = [user.to_string(), application.to_string()];
+        self.one_account(
+            sql::statement!(
+                "SELECT ",
+                AccountRow::COLUMNS,
+                " FROM accounts WHERE user_id = $1 AND application_id = $2"
+            ),
+            &keys,
+        )
+        .await
+    }
+
+    /// Up to `limit` accounts of an application that follow `after`, in the order of their creation. Only those in
+    /// `state`, if it is set.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn accounts_of(
+        &self,
+        application: &Did,
+        state: Option<LifecycleState>,
+        after: Option<AccountId>,
+        limit: u32,
+    ) -> Result<Vec<Account>> {
+        let statement = match state {
+            None => {
+                sql::statement!(
+                    "SELECT ",
+                    AccountRow::COLUMNS,
+                    " FROM accounts WHERE application_id = $1 AND $2 = '' AND id > $3 ORDER BY id LIMIT $4"
+                )
+            }
+            Some(_) => {
+                sql::statement!(
+                    "SELECT ",
+                    AccountRow::COLUMNS,
+                    " FROM accounts WHERE application_id = $1 AND state = $2 AND id > $3 ORDER BY id LIMIT $4"
+                )
+            }
+        };
+        let rows: Vec<AccountRow> = sql::query_as(statement)
+            .bind(application.to_string())
+            .bind(state.map(LifecycleState::as_str).unwrap_or_default())
+            .bind(after.map(|id| id.to_string()).unwrap_or_default())
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    /// Up to `limit` accounts of a user that follow `after`, in the order of their creation.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn accounts_of_user(
+        &self,
+        user: UserId,
+        after: Option<AccountId>,
+        limit: u32,
+    ) -> Result<Vec<Account>> {
+        let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            AccountRow::COLUMNS,
+            " FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3"
+        ))
+        .bind(user.to_string())
+        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Account::try_from).collect()
+    }
+
+    /// The accounts of an application with this name, in any spelling. They are found by their search terms.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn accounts_called(&self, application: &Did, name: &str) -> Result<Vec<Account>> {
+        let terms = terms_of_name(name);
+        let (Some(first), Some(last)) = (terms.first(), terms.last()) else {
+            return Ok(Vec::new());
+        };
+        let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            AccountRow::COLUMNS,
+            " FROM accounts WHERE id IN
+                (SELECT account_id FROM account_search
+                 WHERE application_id = $1 AND state IN ('invited', 'active', 'suspended', 'terminated')
+                   AND term IN ($2, $3))"
+        ))
+        .bind(application.to_string())
+        .bind(first.as_bytes().to_vec())
+        .bind(last.as_bytes().to_vec())
+        .fetch_all(&self.readers)
+        .await?;
+        let accounts: Vec<Account> = rows
+            .into_iter()
+            .map(Account::try_from)
+            .collect::<Result<_>>()?;
+        let called = accounts
+            .into_iter()
+            .filter(|account| is_same_name(&account.name, name));
+        Ok(called.collect())
+    }
+
+    async fn one_account(
+        &self,
+        statement: &'static str,
+        keys: &[String],
+    ) -> Result<Option<Account>> {
+        let mut query = sql::query_as::<AccountRow>(statement);
+        for key in keys {
+            query = query.bind(key.clone());
+        }
+        query
+            .fetch_optional(&self.readers)
+            .await?
+            .map(Account::try_from)
+            .transpose()
+    }
+}

@@ -1,0 +1,174 @@
+//! An account with its user, as stored.
+
+use crate::engine::batch::loader::Row;
+use crate::engine::rows::{cell, from_json, lifecycle_state, moment, parse};
+use crate::engine::sql::statement;
+use crate::tables::groups::AssignedAccessRow;
+use crate::tables::users::UserRow;
+use crate::{Result, StoreError};
+use assent_model::account::Account;
+use assent_model::group::AssignedAccess;
+use assent_model::user::User;
+
+crate::engine::sql::row! {
+    pub(crate) struct AccountRow of accounts {
+        pub(crate) id: String,
+        user_id: String,
+        application_id: String,
+        name: String,
+        roles: String,
+        short_code: String,
+        state: String,
+        individual: bool,
+        assigned: AssignedAccessRow,
+        version: i64,
+        created_at: i64,
+    }
+}
+
+/// Accounts with their users; a condition follows.
+pub(crate) const ACCOUNTS_WITH_USERS: &str = statement!(
+    "SELECT accounts.id AS account_id, accounts.application_id, accounts.name AS account_name, accounts.roles,
+    accounts.short_code, accounts.state AS account_state, accounts.individual, accounts.version AS account_version,
+    accounts.created_at AS account_created_at, applications.version AS application_version,
+    applications.updated_at AS application_updated_at, ",
+    AssignedAccessRow::OF_ACCOUNT,
+    ", ",
+    UserRow::COLUMNS,
+    " FROM accounts JOIN users ON users.id = accounts.user_id
+     JOIN applications ON applications.id = accounts.application_id "
+);
+
+pub(crate) const BY_ACCOUNT_ID: &str =
+    statement!(ACCOUNTS_WITH_USERS, "WHERE accounts.id IN ({$})");
+
+/// The account of a user in an application, and the user's access by assignments. Without an account, `id` is empty.
+pub(crate) const ACCESS: &str = statement!(
+    "SELECT COALESCE(accounts.id, '') AS id, CAST($1 AS TEXT) AS user_id, applications.id AS application_id,
+    COALESCE(accounts.name, '') AS name, COALESCE(accounts.roles, '[]') AS roles,
+    COALESCE(accounts.short_code, '') AS short_code, COALESCE(accounts.state, '') AS state,
+    COALESCE(accounts.individual, 0) AS individual, COALESCE(accounts.version, 0) AS version,
+    COALESCE(accounts.created_at, 0) AS created_at, ",
+    AssignedAccessRow::OF_USER,
+    " FROM applications
+     LEFT JOIN accounts ON accounts.application_id = applications.id AND accounts.user_id = CAST($1 AS TEXT)
+     WHERE applications.id = $2"
+);
+
+/// An account with its user.
+#[derive(Clone, Debug)]
+pub struct UserAccount {
+    /// The user.
+    pub user: User,
+    /// The account.
+    pub account: Account,
+}
+
+crate::engine::sql::row! {
+    pub(crate) struct UserAccountRow {
+        pub(crate) account_id: String,
+        pub(crate) application_id: String,
+        account_name: String,
+        roles: String,
+        short_code: String,
+        account_state: String,
+        individual: bool,
+        assigned: AssignedAccessRow,
+        account_version: i64,
+        account_created_at: i64,
+        application_version: i64,
+        application_updated_at: i64,
+        user: UserRow,
+    }
+}
+
+/// An account with its user, and the version of the application, which a change of its assignments increments.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldAccount {
+    pub(crate) user_account: UserAccount,
+    pub(crate) application_version: (i64, i64),
+}
+
+impl Row for UserAccountRow {
+    type Key = String;
+    type Value = HeldAccount;
+    fn key(&self) -> String {
+        self.account_id.clone()
+    }
+}
+
+impl UserAccountRow {
+    fn into_parts(self) -> Result<(User, AccountRow)> {
+        let user = User::try_from(self.user)?;
+        let account = AccountRow {
+            id: self.account_id,
+            user_id: user.id.to_string(),
+            application_id: self.application_id,
+            name: self.account_name,
+            roles: self.roles,
+            short_code: self.short_code,
+            state: self.account_state,
+            individual: self.individual,
+            assigned: self.assigned,
+            version: self.account_version,
+            created_at: self.account_created_at,
+        };
+        Ok((user, account))
+    }
+
+    /// Returns the user, the account if its id is not empty, and the user's access by assignments.
+    pub(crate) fn into_access(self) -> Result<(User, Option<Account>, AssignedAccess)> {
+        let (user, account) = self.into_parts()?;
+        let (account, assigned) = account.into_access()?;
+        Ok((user, account, assigned))
+    }
+}
+
+impl TryFrom<UserAccountRow> for HeldAccount {
+    type Error = StoreError;
+    fn try_from(row: UserAccountRow) -> Result<Self> {
+        let application_version = (row.application_version, row.application_updated_at);
+        let (user, account) = row.into_parts()?;
+        Ok(Self {
+            user_account: UserAccount {
+                user,
+                account: account.try_into()?,
+            },
+            application_version,
+        })
+    }
+}
+
+impl AccountRow {
+    /// Returns the account, if its id is not empty as without one, and the user's access by assignments.
+    pub(crate) fn into_access(self) -> Result<(Option<Account>, AssignedAccess)> {
+        if self.id.is_empty() {
+            return Ok((None, self.assigned.try_into()?));
+        }
+        let account = Account::try_from(self)?;
+        let assigned = account.assigned.clone();
+        Ok((Some(account), assigned))
+    }
+}
+
+impl TryFrom<AccountRow> for Account {
+    type Error = StoreError;
+    fn try_from(row: AccountRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, cell("accounts", "id", &row.id))?,
+            user_id: parse(&row.user_id, cell("accounts", "user_id", &row.id))?,
+            application_id: parse(
+                &row.application_id,
+                cell("accounts", "application_id", &row.id),
+            )?,
+            name: row.name,
+            roles: from_json(&row.roles, cell("accounts", "roles", &row.id))?,
+            short_code: row.short_code,
+            state: lifecycle_state(&row.state, cell("accounts", "state", &row.id))?,
+            individual: row.individual,
+            assigned: row.assigned.try_into()?,
+            version: row.version,
+            created_at: moment(row.created_at),
+        })
+    }
+}

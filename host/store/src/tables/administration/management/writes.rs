@@ -1,0 +1,379 @@
+//! The changes of a manifest, in one transaction.
+
+use std::collections::BTreeSet;
+
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+use crate::tables::accounts;
+use crate::tables::applications;
+use crate::tables::applications::logos;
+use crate::tables::applications::service_providers;
+use crate::tables::groups;
+use crate::tables::groups::{MemberChange, assignments, members};
+use crate::{Result, Store, StoreError, UserGuard, VersionedWrite, audit, taken};
+use assent_model::account::Account;
+use assent_model::application::Application;
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::group::{Assignee, Group};
+use assent_model::id::{AccountId, Did, GroupId, UserId};
+use assent_model::logo::ApplicationLogo;
+use assent_model::management::{ManifestKey, ManifestOwner};
+use assent_model::saml::{SamlKey, ServiceProvider};
+
+/// The name of the value that is taken if another object has the key.
+const KEY: &str = "the key";
+
+/// A change of a managed object.
+#[derive(Clone, Debug)]
+pub enum ManagedWrite {
+    /// Adds a client with this key.
+    InsertClient(Application, ManifestKey),
+    /// Replaces a client.
+    UpdateClient(Application),
+    /// Adds a service provider with this key, and the key that signs for it.
+    InsertServiceProvider(ServiceProvider, SamlKey, ManifestKey),
+    /// Replaces a service provider.
+    UpdateServiceProvider(ServiceProvider),
+    /// Adopts an application that no manifest manages, with this key.
+    AdoptApplication(Did, ManifestKey),
+    /// Deletes this version of an application.
+    DeleteApplication(Did, i64),
+    /// Sets or removes the logo of an application.
+    ChangeLogo {
+        /// The application.
+        application: Did,
+        /// The digest of the logo that the plan read; `None` without a logo.
+        before: Option<String>,
+        /// The new logo; `None` removes the logo.
+        after: Option<ApplicationLogo>,
+    },
+    /// Adds a group with this key.
+    InsertGroup(Group, ManifestKey),
+    /// Replaces a group.
+    UpdateGroup(Group),
+    /// Adopts a group that no manifest manages, with this key.
+    AdoptGroup(GroupId, ManifestKey),
+    /// Deletes this version of a group.
+    DeleteGroup(GroupId, i64),
+    /// Adds and removes members of a group.
+    ChangeMembers(GroupId, MemberChange),
+    /// Assigns an application, or replaces the roles. The owner manages the assignment from then on.
+    Assign(Did, Assignee, Vec<String>),
+    /// Removes an assignment.
+    Unassign(Did, Assignee),
+    /// Adds an account.
+    InsertAccount(Account),
+    /// Replaces an account without a change of its state. The owner manages the account from then on.
+    UpdateAccount(Account),
+    /// Deletes this version of an account.
+    DeleteAccount(AccountId, i64),
+}
+
+/// The versions that the plan read. If one of them has changed, nothing is written.
+#[derive(Clone, Debug, Default)]
+pub struct ExpectedVersions {
+    /// Users that the manifest does not change.
+    pub users: Vec<(UserId, i64)>,
+    /// Applications.
+    pub applications: Vec<(Did, i64)>,
+    /// Groups.
+    pub groups: Vec<(GroupId, i64)>,
+}
+
+/// The changes of a manifest.
+#[derive(Clone, Debug)]
+pub struct ManifestWrites {
+    /// The owner of the manifest.
+    pub owner: ManifestOwner,
+    /// The versions that the plan read.
+    pub expected: ExpectedVersions,
+    /// The changes, each with its entries for the audit log.
+    pub writes: Vec<(ManagedWrite, Vec<Entry>)>,
+}
+
+impl ManagedWrite {
+    /// The position of the write in the transaction. A write that names the version of a row precedes those that
+    /// increment it. An object with references to it is added first and deleted last. As an exception, an application
+    /// takes its accounts and assignments with it.
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::UpdateClient(_) | Self::UpdateServiceProvider(_) => 0,
+            Self::DeleteAccount(..) => 1,
+            Self::DeleteApplication(..) => 2,
+            Self::DeleteGroup(..) => 4,
+            Self::UpdateGroup(_) => 5,
+            Self::AdoptApplication(..) | Self::AdoptGroup(..) => 6,
+            Self::InsertClient(..) | Self::InsertServiceProvider(..) | Self::InsertGroup(..) => 7,
+            Self::ChangeLogo { .. } => 8,
+            Self::ChangeMembers(_, change) if change.removed.is_empty() => 8,
+            Self::Assign(..) => 9,
+            Self::InsertAccount(_) | Self::UpdateAccount(_) => 10,
+            // Access is granted before other access is removed, so that users who keep access stay signed in.
+            Self::ChangeMembers(..) => 11,
+            Self::Unassign(..) => 12,
+        }
+    }
+}
+
+impl Store {
+    /// Applies the changes of a manifest: all of them, or none.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if a row was changed since the plan read it; [`StoreError::Taken`] if a name is taken.
+    pub async fn apply_manifest(&self, manifest: ManifestWrites, now: Timestamp) -> Result<()> {
+        let mut manifest = manifest;
+        manifest.writes.sort_by_key(|(write, _)| write.rank());
+        manifest.expected.sort();
+        self.write(move |db| {
+            let ManifestWrites {
+                owner,
+                expected,
+                writes,
+            } = manifest.clone();
+            Box::pin(async move {
+                lock(db, &expected, &writes, now).await?;
+                for (write, entries) in writes {
+                    if execute(db, &owner, write, now).await? == VersionedWrite::Stale {
+                        return Err(StoreError::Stale);
+                    }
+                    audit::append(db, &entries).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+impl ExpectedVersions {
+    /// Sorts the rows, because transactions must lock the same rows in the same order.
+    fn sort(&mut self) {
+        self.users.sort_unstable();
+        self.users.dedup();
+        self.applications
+            .sort_unstable_by(|(one, _), (other, _)| one.as_str().cmp(other.as_str()));
+        self.applications.dedup();
+        self.groups.sort_unstable();
+        self.groups.dedup();
+    }
+}
+
+/// Locks the rows that the plan read: users first, then groups, then applications, as in all transactions. Rows of one
+/// table are locked in the order of their ids. If the groups of users change, their versions are incremented once for
+/// all of their groups.
+async fn lock(
+    db: &mut Connection,
+    expected: &ExpectedVersions,
+    writes: &[(ManagedWrite, Vec<Entry>)],
+    now: Timestamp,
+) -> Result<()> {
+    let mut changed = MemberChange::default();
+    for (write, _) in writes {
+        if let ManagedWrite::ChangeMembers(_, MemberChange { added, removed }) = write {
+            changed.added.extend(added);
+            changed.removed.extend(removed);
+        }
+    }
+    let members = changed.added.iter().chain(&changed.removed);
+    let users: BTreeSet<(UserId, i64)> = members.chain(&expected.users).copied().collect();
+    for (id, version) in users {
+        UserGuard::at_version(id, version).lock(db).await?;
+    }
+    members::increment_versions(db, &changed, now).await?;
+    for (id, version) in &expected.groups {
+        let locked =
+            sql::query("UPDATE user_groups SET version = version WHERE id = $1 AND version = $2")
+                .bind(id.to_string())
+                .bind(*version)
+                .execute(&mut *db)
+                .await?;
+        must_be_some(locked)?;
+    }
+    for (id, version) in &expected.applications {
+        let locked =
+            sql::query("UPDATE applications SET version = version WHERE id = $1 AND version = $2")
+                .bind(id.to_string())
+                .bind(*version)
+                .execute(&mut *db)
+                .await?;
+        must_be_some(locked)?;
+    }
+    Ok(())
+}
+
+const fn must_be_some(rows: u64) -> Result<()> {
+    match rows {
+        0 => Err(StoreError::Stale),
+        _ => Ok(()),
+    }
+}
+
+async fn execute(
+    db: &mut Connection,
+    owner: &ManifestOwner,
+    write: ManagedWrite,
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    match write {
+        ManagedWrite::InsertClient(application, key) => {
+            applications::insert(db, &application).await?;
+            manage(
+                db,
+                MANAGE_APPLICATION,
+                application.id.to_string(),
+                (owner, &key),
+            )
+            .await
+        }
+        ManagedWrite::UpdateClient(application) => applications::update(db, &application).await,
+        ManagedWrite::InsertServiceProvider(provider, signing, key) => {
+            service_providers::insert(db, &provider, &signing).await?;
+            manage(
+                db,
+                MANAGE_APPLICATION,
+                provider.id.to_string(),
+                (owner, &key),
+            )
+            .await
+        }
+        ManagedWrite::UpdateServiceProvider(provider) => {
+            service_providers::update(db, &provider).await
+        }
+        ManagedWrite::AdoptApplication(id, key) => {
+            manage(db, ADOPT_APPLICATION, id.to_string(), (owner, &key)).await
+        }
+        ManagedWrite::DeleteApplication(id, version) => {
+            applications::delete(db, &id, version).await
+        }
+        ManagedWrite::ChangeLogo {
+            application,
+            before,
+            after,
+        } => logos::change(db, &application, before, after.as_ref()).await,
+        ManagedWrite::InsertGroup(group, key) => {
+            groups::insert(db, &group).await?;
+            manage(db, MANAGE_GROUP, group.id.to_string(), (owner, &key)).await
+        }
+        ManagedWrite::UpdateGroup(group) => groups::update(db, &group, now).await,
+        ManagedWrite::AdoptGroup(id, key) => {
+            manage(db, ADOPT_GROUP, id.to_string(), (owner, &key)).await
+        }
+        ManagedWrite::DeleteGroup(id, version) => groups::delete(db, (id, version), now).await,
+        ManagedWrite::ChangeMembers(group, change) => {
+            members::change_members_of_locked(db, group, &change, now).await?;
+            Ok(VersionedWrite::Done)
+        }
+        ManagedWrite::Assign(application, to, roles) => {
+            assignments::assign(db, &application, to, &roles, now).await?;
+            manage_assignment(db, owner, &application, to).await
+        }
+        ManagedWrite::Unassign(application, from) => {
+            assignments::unassign(db, &application, from, now).await?;
+            Ok(VersionedWrite::Done)
+        }
+        ManagedWrite::InsertAccount(account) => {
+            accounts::insert(db, &account, account.user_id.into()).await?;
+            manage_account(db, owner, account.id).await
+        }
+        ManagedWrite::UpdateAccount(account) => {
+            let (guard, state) = (account.user_id.into(), account.state);
+            match accounts::update(db, &account, guard, state, now).await? {
+                VersionedWrite::Done => manage_account(db, owner, account.id).await,
+                VersionedWrite::Stale => Ok(VersionedWrite::Stale),
+            }
+        }
+        ManagedWrite::DeleteAccount(id, version) => {
+            let user: Option<(String,)> =
+                sql::query_as("SELECT user_id FROM accounts WHERE id = $1")
+                    .bind(id.to_string())
+                    .fetch_optional(&mut *db)
+                    .await?;
+            let Some((user,)) = user else {
+                return Ok(VersionedWrite::Stale);
+            };
+            let user: UserId = crate::engine::rows::parse(
+                &user,
+                crate::engine::rows::cell("accounts", "user_id", &user),
+            )?;
+            accounts::delete(db, (id, version), user.into(), now).await
+        }
+    }
+}
+
+/// Stores the owner and key of a new application.
+const MANAGE_APPLICATION: &str = "UPDATE applications SET managed_by = $2, managed_key = $3
+     WHERE id = $1 AND managed_by IS NULL";
+/// Stores the owner and key of an application that no manifest manages. The API shows both, so the version changes.
+const ADOPT_APPLICATION: &str = "UPDATE applications
+     SET managed_by = $2, managed_key = $3, version = version + 1 WHERE id = $1 AND managed_by IS NULL";
+/// Stores the owner and key of a new group.
+const MANAGE_GROUP: &str = "UPDATE user_groups SET managed_by = $2, managed_key = $3
+     WHERE id = $1 AND managed_by IS NULL";
+/// Stores the owner and key of a group that no manifest manages.
+const ADOPT_GROUP: &str = "UPDATE user_groups
+     SET managed_by = $2, managed_key = $3, version = version + 1 WHERE id = $1 AND managed_by IS NULL";
+
+/// Stores the owner and key of an object, with one of the statements above.
+async fn manage(
+    db: &mut Connection,
+    statement: &'static str,
+    id: String,
+    (owner, key): (&ManifestOwner, &ManifestKey),
+) -> Result<VersionedWrite> {
+    let noted = sql::query(statement)
+        .bind(id)
+        .bind(owner.to_string())
+        .bind(key.to_string())
+        .execute(db)
+        .await
+        .map_err(taken(KEY));
+    added(noted)
+}
+
+/// If another request took the key meanwhile, the plan is stale.
+fn added(noted: Result<u64>) -> Result<VersionedWrite> {
+    match noted {
+        Ok(rows) => Ok(VersionedWrite::of_rows(rows)),
+        Err(StoreError::Taken(_)) => Ok(VersionedWrite::Stale),
+        Err(error) => Err(error),
+    }
+}
+
+async fn manage_assignment(
+    db: &mut Connection,
+    owner: &ManifestOwner,
+    application: &Did,
+    to: Assignee,
+) -> Result<VersionedWrite> {
+    let query = match to {
+        Assignee::Everyone => {
+            sql::query("UPDATE applications SET everyone_managed_by = $2 WHERE id = $1")
+                .bind(application.to_string())
+                .bind(owner.to_string())
+        }
+        Assignee::Group(group) => sql::query(
+            "UPDATE group_assignments SET managed_by = $2 WHERE application_id = $1 AND group_id = $3",
+        )
+        .bind(application.to_string())
+        .bind(owner.to_string())
+        .bind(group.to_string()),
+    };
+    Ok(VersionedWrite::of_rows(query.execute(db).await?))
+}
+
+async fn manage_account(
+    db: &mut Connection,
+    owner: &ManifestOwner,
+    id: AccountId,
+) -> Result<VersionedWrite> {
+    let noted = sql::query(
+        "INSERT INTO managed_accounts (account_id, managed_by) VALUES ($1, $2)
+         ON CONFLICT (account_id) DO UPDATE SET managed_by = excluded.managed_by",
+    )
+    .bind(id.to_string())
+    .bind(owner.to_string())
+    .execute(db)
+    .await?;
+    Ok(VersionedWrite::of_rows(noted))
+}

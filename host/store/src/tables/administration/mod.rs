@@ -1,0 +1,8 @@
+//! What the admin API stores for itself: its writes, tokens, approvals and idempotent requests.
+
+pub(crate) mod action_approvals;
+pub(crate) mod admin_tokens;
+pub(crate) mod component_approvals;
+pub(crate) mod idempotency;
+pub(crate) mod management;
+pub(crate) mod request_attempts;

@@ -1,0 +1,255 @@
+//! The answers of devices.
+
+use super::decision::{AuditNote, lock_user_of, record_decision};
+use crate::engine::rows::to_json;
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+use crate::tables::approvals::{deliveries, held_requests, reports};
+use crate::tables::devices;
+use crate::tables::devices::passkeys;
+use crate::{Result, Store, audit};
+use assent_model::approval::RequestKind;
+use assent_model::clock::Timestamp;
+use assent_model::id::{ApprovalId, DeviceId};
+use assent_model::passkey::PasskeyUse;
+use assent_model::report::NewReport;
+use assent_model::secret::Digest;
+use assent_model::session::Amr;
+
+/// A device's verified answer.
+#[derive(Clone, Debug)]
+pub enum DeviceAnswer {
+    /// The user approved.
+    Approve {
+        /// The device with the verified proof.
+        device: DeviceId,
+        /// The authentication methods that the proof shows.
+        amr: Vec<Amr>,
+        /// The valid assertion of the device's passkey. If the device has a passkey, an approval without an assertion
+        /// does not count.
+        passkey: Option<Box<PasskeyUse>>,
+    },
+    /// The user denied.
+    Deny {
+        /// The device with the verified proof.
+        device: DeviceId,
+    },
+    /// The user reports that the request was not theirs. All of the user's pending requests end.
+    Report {
+        /// The device with the verified proof.
+        device: DeviceId,
+        /// The report for administrators.
+        report: Box<NewReport>,
+    },
+    /// The user approved, but typed another number. The same number counts once per device, no matter how often its
+    /// proof arrives.
+    NumberMismatch {
+        /// The device with the verified proof.
+        device: DeviceId,
+        /// The digest of the typed number.
+        number: Digest,
+    },
+}
+
+/// The outcome of a device's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerOutcome {
+    /// It counts.
+    Counted,
+    /// The number was wrong.
+    NumberMismatch {
+        /// How often the user may still type a number.
+        attempts_left: u32,
+    },
+    /// The device has a passkey, and the assertion is missing or rejected.
+    NoPasskey,
+    /// It came too late: the request was decided before or expired, or its device or user may not decide it any more.
+    Late,
+}
+
+impl Store {
+    /// Records a device's verified answer. It counts only if the request is pending, the device belongs to its user and
+    /// is not revoked, and the user may sign in there. The user can still report a replaced, cancelled, denied or
+    /// failed request until it expires.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn answer_approval(
+        &self,
+        id: ApprovalId,
+        verdict: DeviceAnswer,
+        noted: AuditNote,
+        now: Timestamp,
+    ) -> Result<AnswerOutcome> {
+        self.write(move |db| {
+            let (verdict, noted) = (verdict.clone(), noted.clone());
+            Box::pin(async move {
+                let decision = match verdict {
+                    DeviceAnswer::NumberMismatch { device, number } => {
+                        return record_number_mismatch(db, id, device, number, noted, now).await;
+                    }
+                    DeviceAnswer::Approve {
+                        device,
+                        amr,
+                        passkey,
+                    } => {
+                        if !passkeys::may_approve(db, device, passkey.as_deref()).await? {
+                            return Ok(AnswerOutcome::NoPasskey);
+                        }
+                        (device, DeviceDecision::Approved(to_json(&amr)?))
+                    }
+                    DeviceAnswer::Deny { device } => (device, DeviceDecision::Denied),
+                    DeviceAnswer::Report { device, report } => {
+                        (device, DeviceDecision::Reported(report))
+                    }
+                };
+                record_answer(db, id, decision, noted, now).await
+            })
+        })
+        .await
+    }
+}
+
+/// The decision of a device.
+enum DeviceDecision {
+    /// With these authentication methods, in JSON.
+    Approved(String),
+    Denied,
+    Reported(Box<NewReport>),
+}
+
+async fn record_answer(
+    db: &mut Connection,
+    id: ApprovalId,
+    (device, decided): (DeviceId, DeviceDecision),
+    noted: AuditNote,
+    now: Timestamp,
+) -> Result<AnswerOutcome> {
+    let (state, amr) = match &decided {
+        DeviceDecision::Approved(amr) => ("approved", Some(amr.clone())),
+        DeviceDecision::Denied => ("denied", None),
+        DeviceDecision::Reported(_) => ("reported", None),
+    };
+    let is_report = matches!(decided, DeviceDecision::Reported(_));
+    devices::lock_device(db, device).await?;
+    lock_user_of(db, id, now).await?;
+    // A report keeps the state of a request that ended before, because the page shows that state already.
+    let counted: Option<(String, String)> = sql::query_as(
+        "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
+                              decided_at = $3, device_id = $4, amr = $5, reported = $6
+         WHERE id = $1 AND reported = 0 AND expires_at > $3
+           AND (state = 'requested'
+                OR $6 = 1 AND state IN ('replaced', 'cancelled', 'denied', 'number_mismatch'))
+           AND EXISTS (SELECT 1 FROM devices
+                       WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
+           AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
+           AND NOT EXISTS (SELECT 1 FROM accounts
+                           WHERE accounts.user_id = approvals.user_id
+                             AND accounts.application_id = approvals.application_id
+                             AND accounts.state IN ('suspended', 'terminated'))
+         RETURNING user_id, kind",
+    )
+    .bind(id.to_string())
+    .bind(state)
+    .bind(now.millis())
+    .bind(device.to_string())
+    .bind(amr)
+    .bind(i64::from(is_report))
+    .fetch_optional(&mut *db)
+    .await?;
+    let Some((user, kind)) = counted else {
+        return Ok(AnswerOutcome::Late);
+    };
+    deliveries::approval_ended(db, &id.to_string()).await?;
+    devices::record_use(db, device, now).await?;
+    if let DeviceDecision::Reported(report) = &decided {
+        end_reported(db, &user, &kind, device, now).await?;
+        reports::insert(db, report, &user, device, now).await?;
+    }
+    record_decision(
+        db,
+        &user,
+        matches!(decided, DeviceDecision::Approved(_)),
+        noted,
+        now,
+    )
+    .await?;
+    Ok(AnswerOutcome::Counted)
+}
+
+/// Ends the other pending requests of a user who reported one, and drops those that a cooldown holds. If the reported
+/// request came from a known browser, an attacker uses that browser, so none of the user's browsers stays known.
+async fn end_reported(
+    db: &mut Connection,
+    user: &str,
+    kind: &str,
+    device: DeviceId,
+    now: Timestamp,
+) -> Result<()> {
+    let others: Vec<(String,)> = sql::query_as(
+        "UPDATE approvals SET state = 'reported', decided_at = $2, device_id = $3, reported = 1
+         WHERE user_id = $1 AND state = 'requested' AND expires_at > $2 RETURNING id",
+    )
+    .bind(user.to_owned())
+    .bind(now.millis())
+    .bind(device.to_string())
+    .fetch_all(&mut *db)
+    .await?;
+    for (other,) in others {
+        deliveries::approval_ended(db, &other).await?;
+    }
+    held_requests::drop_all(db, user).await?;
+    if kind == RequestKind::KnownBrowser.as_str() {
+        sql::query("UPDATE users SET known_browsers_not_before = $2 + 1 WHERE id = $1")
+            .bind(user.to_owned())
+            .bind(now.millis())
+            .execute(db)
+            .await?;
+    }
+    Ok(())
+}
+
+async fn record_number_mismatch(
+    db: &mut Connection,
+    id: ApprovalId,
+    device: DeviceId,
+    number: Digest,
+    noted: AuditNote,
+    now: Timestamp,
+) -> Result<AnswerOutcome> {
+    let first = sql::query(
+        "INSERT INTO number_match_failures (approval_id, device_id, number)
+         SELECT approvals.id, $2, $3 FROM approvals
+         WHERE approvals.id = $1 AND approvals.state = 'requested' AND approvals.expires_at > $4
+         ON CONFLICT (approval_id, device_id, number) DO NOTHING",
+    )
+    .bind(id.to_string())
+    .bind(device.to_string())
+    .bind(number.to_text())
+    .bind(now.millis())
+    .execute(&mut *db)
+    .await?;
+    // It counts against the request only: a cooldown would let an attacker lock the user out with wrong numbers.
+    let left: Option<(i64,)> = sql::query_as(
+        "UPDATE approvals SET attempts_left = attempts_left - $3,
+                              state = CASE WHEN attempts_left <= $3 THEN 'number_mismatch' ELSE state END,
+                              decided_at = CASE WHEN attempts_left <= $3 THEN $2 ELSE decided_at END
+         WHERE id = $1 AND state = 'requested' AND expires_at > $2 RETURNING attempts_left",
+    )
+    .bind(id.to_string())
+    .bind(now.millis())
+    .bind(i64::try_from(first).unwrap_or(1))
+    .fetch_optional(&mut *db)
+    .await?;
+    let Some((left,)) = left else {
+        return Ok(AnswerOutcome::Late);
+    };
+    let attempts_left = u32::try_from(left).unwrap_or(0);
+    if first > 0 {
+        audit::append(db, &[noted.entry.with("attempts_left", attempts_left)]).await?;
+    }
+    if attempts_left == 0 {
+        deliveries::approval_ended(db, &id.to_string()).await?;
+    }
+    Ok(AnswerOutcome::NumberMismatch { attempts_left })
+}

@@ -1,0 +1,468 @@
+//! Approval requests: the number of a new request, the pending request that it replaces, and whether it is sent to the
+//! user's devices.
+//!
+//! All of it happens in one transaction that first locks the user and the typed name, on every instance. So no two
+//! unexpired requests of a user or name have the same number, and the limits below hold under concurrency.
+
+use crate::engine::deferred;
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+
+use crate::engine::rows::{cell, parse, to_json};
+use crate::tables::administration::action_approvals;
+use crate::tables::approvals::requested_approvals::{
+    ApprovalRequest, RefusedRequest, UnexpiredRequest, subjects,
+};
+use crate::tables::approvals::{approval_conflicts, deliveries, dispatches, repeats};
+use crate::{Result, Store, StoreError};
+use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
+use assent_model::change::Change;
+use assent_model::clock::Timestamp;
+use assent_model::id::{LoginId, UserId};
+
+/// The most pending requests of a user from unknown browsers, by typed names.
+const PENDING_TYPED: usize = 5;
+/// The most known browsers of a user with a pending request.
+const PENDING_KNOWN: usize = 5;
+/// The most unexpired requests of one typed name from unknown browsers, without approved ones: a user who approves each
+/// sign-in may begin the next one. A user has two names, so they take at most 60 of the 90 numbers. The limit is per
+/// name only: a limit per user would reveal which names belong to one user.
+const TYPED_PER_NAME: usize = 30;
+/// The most unexpired requests by all names of a user, because names change.
+const TYPED_PER_USER: usize = 60;
+/// The most unexpired requests of a user from known browsers, which may be shared with others. Together with those
+/// of unknown browsers they leave numbers for QR sign-ins and protected actions.
+const KNOWN_PER_USER: usize = 15;
+
+/// The limit that rejects a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RequestLimit {
+    TypedPerName,
+    TypedPerUser,
+    KnownPerUser,
+    Numbers,
+}
+
+impl RequestLimit {
+    /// Returns the limit in words for the operator.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::TypedPerName => "30 unexpired requests of one typed name from unknown browsers",
+            Self::TypedPerUser => "60 unexpired requests of one user from unknown browsers",
+            Self::KnownPerUser => "15 unexpired requests of one user from known browsers",
+            Self::Numbers => "the matching numbers that no unexpired request has",
+        }
+    }
+}
+
+/// The outcome of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestOutcome {
+    /// The request must be sent to the devices of this user.
+    Prompted(UserId),
+    /// The login waits as for any other request, but the request is not sent. No user who may sign in has the name, a
+    /// cooldown holds the request, or too many requests are pending.
+    NotPrompted,
+    /// Nothing was done. The login was answered, or waits for another request. Or the target user of the protected
+    /// action was changed or deleted since its summary was rendered.
+    NotOpen,
+    /// Too many requests of the name or user are unexpired, so this one was rejected. See [`Store::refuse_request`].
+    TooMany,
+}
+
+impl RequestOutcome {
+    /// Returns the name of the outcome, for the log.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Prompted(_) => "prompted",
+            Self::NotPrompted => "not_prompted",
+            Self::NotOpen => "not_open",
+            Self::TooMany => "too_many",
+        }
+    }
+}
+
+impl Store {
+    /// Adds an approval request, for which its login then waits. It replaces the pending request of the same browser
+    /// for the same name.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn request_approval(&self, request: ApprovalRequest) -> Result<RequestOutcome> {
+        self.approval_writer
+            .write(move |db| {
+                let request = request.clone();
+                Box::pin(async move { add(db, &request).await })
+            })
+            .await
+    }
+
+    /// Ends the requests that a channel without letters may carry and that conflict with a rejected request. The
+    /// rejected request then counts as one that began.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn refuse_request(&self, refused: RefusedRequest) -> Result<()> {
+        self.approval_writer
+            .write(move |db| {
+                let refused = refused.clone();
+                Box::pin(async move {
+                    let (name, user) = refused.subjects();
+                    let unexpired = lock_and_read(db, name, user, refused.refused_at).await?;
+                    approval_conflicts::record_refusal(db, &unexpired, &refused).await
+                })
+            })
+            .await
+    }
+}
+
+/// Locks a user or a typed name until the end of the transaction, so that its requests, denials and reports are
+/// serialized.
+pub(crate) async fn lock_subject(db: &mut Connection, subject: &str, now: Timestamp) -> Result<()> {
+    sql::query(
+        "INSERT INTO approval_subjects (subject, locked_at) VALUES ($1, $2)
+         ON CONFLICT (subject) DO UPDATE SET locked_at = excluded.locked_at",
+    )
+    .bind(subject.to_owned())
+    .bind(now.millis())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Rejects a request for which there is no number.
+async fn reject(
+    db: &mut Connection,
+    unexpired: &[UnexpiredRequest],
+    request: &ApprovalRequest,
+) -> Result<RequestOutcome> {
+    if approval_conflicts::is_typed(request.kind.as_str()) {
+        let refused = RefusedRequest::from_request(request);
+        approval_conflicts::record_refusal(db, unexpired, &refused).await?;
+    }
+    Ok(RequestOutcome::TooMany)
+}
+
+async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOutcome> {
+    let approval = &request.approval;
+    // A concurrent erasure of the user either waits until the transaction ends, and then finds the row, or came first.
+    if let Some(target) = request.target {
+        match target.lock(db).await {
+            Err(StoreError::Stale) => return Ok(RequestOutcome::NotOpen),
+            held => held?,
+        };
+    }
+    let (name, user) = subjects(approval.name_digest, request.known);
+    let unexpired = lock_and_read(db, name.clone(), user.clone(), approval.requested_at).await?;
+    let number = match free_number(&unexpired, request) {
+        Ok(number) => number,
+        Err(limit) => {
+            let limit = limit.as_str();
+            tracing::info!(limit, "approval request rejected by a limit");
+            return reject(db, &unexpired, request).await;
+        }
+    };
+    match (&approval.subject, &request.action) {
+        (ApprovalSubject::SignIn(login), None) => {
+            if !claim_login(db, *login, request).await? {
+                return Ok(RequestOutcome::NotOpen);
+            }
+        }
+        (ApprovalSubject::ProtectedAction { id, .. }, Some(action)) if *id == action.id => {
+            action_approvals::insert(db, action).await?;
+        }
+        _ => {
+            return Err(StoreError::Internal(
+                "the subject and the action of an approval request do not match",
+            ));
+        }
+    }
+    let replaced = replace(db, request).await?;
+    let pending: Vec<&UnexpiredRequest> = unexpired
+        .iter()
+        .filter(|other| other.state == "requested" && !replaced.contains(&other.id))
+        .collect();
+    // No channel carries a rejected request, so it matters only to one that a channel without letters may carry.
+    let refusals = match request.without_binding {
+        true => approval_conflicts::active_refusals(db, name, user, approval.requested_at).await?,
+        false => Vec::new(),
+    };
+    let conflict = approval_conflicts::find_conflict(&unexpired, &refusals, request);
+    let is_sent = conflict.is_none() && has_place(&pending, request);
+    let (reached, is_held) = insert(db, request, number, is_sent).await?;
+    if let Some(conflict) = conflict {
+        approval_conflicts::end_requests(
+            db,
+            conflict.including(approval.id),
+            approval.requested_at,
+        )
+        .await?;
+    }
+    let reached = reached
+        .map(|id| parse(&id, cell("approvals", "user_id", &approval.id.to_string())))
+        .transpose()?;
+    if request.is_carried {
+        dispatches::insert(db, approval.id, approval.requested_at).await?;
+    }
+    record_changes(db, request, reached)?;
+    let mut entry = request.entry.clone().with("prompted", reached.is_some());
+    if is_held {
+        entry = entry.with("held", true);
+    }
+    repeats::append(db, &entry, approval.name_digest).await?;
+    Ok(reached.map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted))
+}
+
+/// Records the changes of the request. A request that reaches no device has the same number of changes, so that the
+/// time does not reveal which names exist.
+fn record_changes(
+    db: &mut Connection,
+    request: &ApprovalRequest,
+    reached: Option<UserId>,
+) -> Result<()> {
+    let approval = &request.approval;
+    if let ApprovalSubject::SignIn(login) = approval.subject {
+        deferred::record_change(db, Change::Login(login))?;
+    }
+    // No request waits for the end of this approval yet.
+    let inbox = reached.map_or(Change::Approval(approval.id), Change::Inbox);
+    deferred::record_change(db, inbox)
+}
+
+/// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
+async fn lock_and_read(
+    db: &mut Connection,
+    name: String,
+    user: String,
+    now: Timestamp,
+) -> Result<Vec<UnexpiredRequest>> {
+    let mut subjects = [&name, &user];
+    subjects.sort_unstable();
+    for subject in subjects {
+        lock_subject(db, subject, now).await?;
+    }
+    let rows = sql::query_as(
+        "SELECT id, number, kind, state, user_id, held_for, name_digest, browser, without_binding, conflicted
+         FROM approvals
+         WHERE (named_user = $1 OR name_digest = $2) AND expires_at > $3",
+    )
+    .bind(user)
+    .bind(name)
+    .bind(now.millis())
+    .fetch_all(db)
+    .await?;
+    Ok(rows)
+}
+
+/// The first number that no unexpired request of the user or name has.
+///
+/// # Errors
+/// The limit, if there are too many requests.
+fn free_number(
+    unexpired: &[UnexpiredRequest],
+    request: &ApprovalRequest,
+) -> std::result::Result<MatchingNumber, RequestLimit> {
+    if request.kind == RequestKind::Typed {
+        let name = request.approval.name_digest.to_text();
+        let typed = || {
+            unexpired
+                .iter()
+                .filter(|other| other.is_kind(RequestKind::Typed))
+        };
+        let of_name = typed()
+            .filter(|other| other.name_digest == name && other.state != "approved")
+            .count();
+        if of_name >= TYPED_PER_NAME {
+            return Err(RequestLimit::TypedPerName);
+        }
+        if typed().count() >= TYPED_PER_USER {
+            return Err(RequestLimit::TypedPerUser);
+        }
+    }
+    // A stale browser counts as a known one, because a rejection is visible on the page.
+    const KNOWN: [RequestKind; 2] = [RequestKind::KnownBrowser, RequestKind::StaleBrowser];
+    let known = || {
+        unexpired
+            .iter()
+            .filter(|other| KNOWN.iter().any(|kind| other.is_kind(*kind)))
+    };
+    if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
+        return Err(RequestLimit::KnownPerUser);
+    }
+    // Email addresses and other names have different numbers, for every user. Otherwise an observer of two names with
+    // pages that never show the same number would conclude that they belong to one user.
+    let is_address = request.approval.shown.account.contains('@');
+    let is_free = |number: &MatchingNumber| {
+        if request.kind == RequestKind::Typed && number.is_even() != is_address {
+            return false;
+        }
+        let number = number.to_string();
+        unexpired
+            .iter()
+            .all(|other| other.number.as_deref() != Some(number.as_str()))
+    };
+    let number = request.numbers.iter().copied().find(is_free);
+    number.ok_or(RequestLimit::Numbers)
+}
+
+/// Whether the user's devices have room for the request. A held request takes a place too, because it is sent later.
+/// QR sign-ins and protected actions always have a place.
+fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
+    let user = request
+        .approval
+        .user_id
+        .map(|id| id.to_string())
+        .unwrap_or_default();
+    let others = |kind| {
+        pending
+            .iter()
+            .filter(|other| other.is_kind(kind) && other.is_for(&user))
+            .count()
+    };
+    match request.kind {
+        RequestKind::Typed | RequestKind::StaleBrowser => {
+            others(RequestKind::Typed) + others(RequestKind::StaleBrowser) < PENDING_TYPED
+        }
+        RequestKind::KnownBrowser => others(RequestKind::KnownBrowser) < PENDING_KNOWN,
+        RequestKind::Qr | RequestKind::Action | RequestKind::Passkey => true,
+    }
+}
+
+/// Assigns the request to the login, which then waits for it. A QR sign-in may begin on the page of a login that waits
+/// for a typed request, and then replaces that request. Returns `false` if the login was answered, or waits for another
+/// request.
+async fn claim_login(
+    db: &mut Connection,
+    login: LoginId,
+    request: &ApprovalRequest,
+) -> Result<bool> {
+    let approval = &request.approval;
+    let login = login.to_string();
+    // The lock serializes the answer of the login and this claim.
+    let held: Option<(Option<String>,)> = sql::query_as(
+        "UPDATE logins SET approval_id = approval_id WHERE id = $1 AND answered_at IS NULL RETURNING approval_id",
+    )
+    .bind(login.clone())
+    .fetch_optional(&mut *db)
+    .await?;
+    let Some((before,)) = held else {
+        return Ok(false);
+    };
+    if let Some(before) = before {
+        if request.kind != RequestKind::Qr {
+            return Ok(false);
+        }
+        let replaced = sql::query(
+            "UPDATE approvals SET state = 'replaced', decided_at = $2
+             WHERE id = $1 AND kind IN ('typed', 'known_browser', 'stale_browser') AND expires_at > $2
+               AND state IN ('requested', 'withdrawn', 'reported')",
+        )
+        .bind(before.clone())
+        .bind(approval.requested_at.millis())
+        .execute(&mut *db)
+        .await?;
+        if replaced == 0 {
+            return Ok(false);
+        }
+        deliveries::approval_ended(db, &before).await?;
+    }
+    sql::query("UPDATE logins SET approval_id = $2 WHERE id = $1")
+        .bind(login)
+        .bind(approval.id.to_string())
+        .execute(db)
+        .await?;
+    Ok(true)
+}
+
+/// Replaces the pending request of the same browser, and returns the ids of the replaced requests. A typed request
+/// replaces a typed one for the same name. A QR sign-in or a protected action replaces one of the same kind for the
+/// same user. No request replaces one of another browser.
+async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<String>> {
+    let approval = &request.approval;
+    let statement = match request.kind {
+        // By the name only: a replacement by the user would reveal which names belong to one user.
+        RequestKind::Typed | RequestKind::KnownBrowser | RequestKind::StaleBrowser => {
+            "UPDATE approvals SET state = 'replaced', decided_at = $3
+             WHERE browser = $1 AND name_digest = $2 AND kind IN ('typed', 'known_browser', 'stale_browser')
+               AND state IN ('requested', 'withdrawn', 'reported') AND expires_at > $3 RETURNING id"
+        }
+        RequestKind::Qr => {
+            "UPDATE approvals SET state = 'replaced', decided_at = $3
+             WHERE browser = $1 AND named_user = $2 AND kind = 'qr' AND state = 'requested' AND expires_at > $3
+             RETURNING id"
+        }
+        // No device receives a request for a passkey: see `passkey_sign_ins`.
+        RequestKind::Passkey => return Ok(Vec::new()),
+        RequestKind::Action => {
+            "UPDATE approvals SET state = 'replaced', decided_at = $3
+             WHERE browser = $1 AND named_user = $2 AND kind = 'action' AND state = 'requested' AND expires_at > $3
+             RETURNING id"
+        }
+    };
+    let subject = match (request.kind, request.known) {
+        (RequestKind::Qr | RequestKind::Action, Some(user)) => user.to_string(),
+        _ => approval.name_digest.to_text(),
+    };
+    let replaced: Vec<(String,)> = sql::query_as(statement)
+        .bind(approval.browser.to_text())
+        .bind(subject)
+        .bind(approval.requested_at.millis())
+        .fetch_all(&mut *db)
+        .await?;
+    let mut ids = Vec::with_capacity(replaced.len());
+    for (id,) in replaced {
+        deliveries::approval_ended(db, &id).await?;
+        ids.push(id);
+    }
+    Ok(ids)
+}
+
+/// Adds the row. Returns the user that receives the request on the devices; `None` if these have no room or a cooldown
+/// holds it. Returns also whether a cooldown holds the request. A cooldown holds requests that neither a device nor a
+/// console session began.
+async fn insert(
+    db: &mut Connection,
+    request: &ApprovalRequest,
+    number: MatchingNumber,
+    is_sent: bool,
+) -> Result<(Option<String>, bool)> {
+    let approval = &request.approval;
+    let user = approval.user_id.filter(|_| is_sent);
+    let (login, action) = match &approval.subject {
+        ApprovalSubject::SignIn(login) => (Some(login.to_string()), None),
+        ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string())),
+    };
+    let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(
+        "INSERT INTO approvals (id, login_id, action_approval_id, user_id, held_for, name_digest, number, prompt,
+                                requested_at, expires_at, attempts_left, state, application_id, scanned_by, kind,
+                                browser, named_user, without_binding, same_browser)
+         SELECT $1, $2, $16, CASE WHEN recipient.is_held = 1 THEN NULL ELSE $3 END,
+                CASE WHEN recipient.is_held = 1 THEN $3 ELSE NULL END, $4, $5, $6, $7, $8, $9, 'requested', $10, $11,
+                $12, $13, $14, $15, $17
+         FROM (SELECT CASE WHEN CAST($11 AS TEXT) IS NULL
+                            AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
+                                        WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN 1
+                           ELSE 0 END AS is_held) AS recipient
+         RETURNING user_id, held_for",
+    )
+    .bind(approval.id.to_string())
+    .bind(login)
+    .bind(user.map(|id| id.to_string()))
+    .bind(approval.name_digest.to_text())
+    .bind(number.to_string())
+    .bind(to_json(&approval.shown)?)
+    .bind(approval.requested_at.millis())
+    .bind(approval.expires_at.millis())
+    .bind(i64::from(approval.attempts_left))
+    .bind(approval.shown.application.as_ref().map(ToString::to_string))
+    .bind(approval.scanned_by.map(|device| device.to_string()))
+    .bind(request.kind.as_str())
+    .bind(approval.browser.to_text())
+    .bind(request.known.map(|id| id.to_string()))
+    .bind(i64::from(request.without_binding))
+    .bind(action)
+    .bind(i64::from(approval.is_same_browser))
+    .fetch_one(db)
+    .await?;
+    Ok((reached, held_for.is_some()))
+}

@@ -1,0 +1,275 @@
+//! The stored form of approvals, and their queries.
+
+use crate::engine::rows::{cell, digest, from_json, moment, parse};
+use crate::engine::sql;
+use crate::tables::administration::action_approvals::OutlineRow;
+use crate::tables::approvals::approval_conflicts;
+use crate::{Result, Store, StoreError};
+use assent_model::approval::{
+    Approval, ApprovalStage, ApprovalSubject, Approver, FailureReason, MatchingNumber, RequestKind,
+};
+use assent_model::clock::Timestamp;
+use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId, LoginId, UserId};
+
+crate::engine::sql::row! {
+    struct ApprovalRow of approvals {
+        id: String,
+        login_id: Option<String>,
+        action_approval_id: Option<String>,
+        user_id: Option<String>,
+        name_digest: String,
+        browser: String,
+        scanned_by: Option<String>,
+        same_browser: i64,
+        kind: String,
+        number: Option<String>,
+        prompt: String,
+        requested_at: i64,
+        expires_at: i64,
+        attempts_left: i64,
+        state: String,
+        decided_at: Option<i64>,
+        device_id: Option<String>,
+        amr: Option<String>,
+        channel: Option<String>,
+        conflicted: i64,
+        outline: OutlineRow,
+    }
+}
+
+/// Reads approvals, each with the outline of its protected action.
+macro_rules! approvals_where {
+    ($condition:literal) => {
+        sql::statement!(
+            "SELECT ",
+            ApprovalRow::COLUMNS,
+            " FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
+             WHERE ",
+            $condition
+        )
+    };
+}
+
+impl ApprovalRow {
+    fn stage(&self) -> Result<ApprovalStage> {
+        Ok(match (self.state.as_str(), self.decided_at) {
+            ("requested", None) => ApprovalStage::Requested,
+            ("approved", Some(at)) => ApprovalStage::Approved {
+                by: self.approver()?,
+                at: moment(at),
+            },
+            ("denied", ..) => ApprovalStage::Denied,
+            ("expired", ..) => ApprovalStage::Expired,
+            ("cancelled", ..) if self.conflicted == approval_conflicts::SHOWN => {
+                ApprovalStage::Conflicted
+            }
+            ("cancelled", ..) => ApprovalStage::Cancelled,
+            ("replaced", ..) => ApprovalStage::Replaced,
+            ("withdrawn", ..) => ApprovalStage::Withdrawn,
+            ("reported", ..) => ApprovalStage::Reported,
+            ("number_mismatch", ..) => ApprovalStage::Failed(FailureReason::NumberMismatch),
+            _ => return Err(cell("approvals", "state", &self.id).unexpected()),
+        })
+    }
+}
+
+impl ApprovalRow {
+    fn subject(&self) -> Result<ApprovalSubject> {
+        match (&self.login_id, &self.action_approval_id) {
+            (Some(login), None) => {
+                let login = parse(login, cell("approvals", "login_id", &self.id))?;
+                Ok(ApprovalSubject::SignIn(login))
+            }
+            (None, Some(action)) => Ok(ApprovalSubject::ProtectedAction {
+                id: parse(action, cell("approvals", "action_approval_id", &self.id))?,
+                outline: self.outline.outline(action)?,
+            }),
+            _ => Err(cell("approvals", "login_id", &self.id).unexpected()),
+        }
+    }
+
+    fn approver(&self) -> Result<Approver> {
+        let is_passkey = self.kind == RequestKind::Passkey.as_str();
+        let device_id = |device| parse(device, cell("approvals", "device_id", &self.id));
+        match (is_passkey, &self.device_id, &self.amr, &self.channel) {
+            (false, Some(device), Some(amr), None) => Ok(Approver::Device {
+                id: device_id(device)?,
+                amr: from_json(amr, cell("approvals", "amr", &self.id))?,
+            }),
+            (false, None, None, Some(channel)) => Ok(Approver::Channel(channel.clone())),
+            (true, Some(device), None, None) => Ok(Approver::Passkey(device_id(device)?)),
+            _ => Err(cell("approvals", "device_id", &self.id).unexpected()),
+        }
+    }
+}
+
+impl TryFrom<ApprovalRow> for Approval {
+    type Error = StoreError;
+    fn try_from(row: ApprovalRow) -> Result<Self> {
+        Ok(Self {
+            id: parse(&row.id, cell("approvals", "id", &row.id))?,
+            subject: row.subject()?,
+            user_id: row
+                .user_id
+                .as_deref()
+                .map(|id| parse(id, cell("approvals", "user_id", &row.id)))
+                .transpose()?,
+            name_digest: digest(&row.name_digest, cell("approvals", "name_digest", &row.id))?,
+            browser: digest(&row.browser, cell("approvals", "browser", &row.id))?,
+            scanned_by: row
+                .scanned_by
+                .as_deref()
+                .map(|id| parse(id, cell("approvals", "scanned_by", &row.id)))
+                .transpose()?,
+            is_same_browser: row.same_browser != 0,
+            number: row
+                .number
+                .as_deref()
+                .map(|number| {
+                    MatchingNumber::parse(number)
+                        .ok_or(cell("approvals", "number", &row.id).unexpected())
+                })
+                .transpose()?,
+            shown: from_json(&row.prompt, cell("approvals", "prompt", &row.id))?,
+            requested_at: moment(row.requested_at),
+            expires_at: moment(row.expires_at),
+            attempts_left: u32::try_from(row.attempts_left).unwrap_or(0),
+            stage: row.stage()?,
+        })
+    }
+}
+
+/// A decision that a device made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlierDecision {
+    /// It approved.
+    Approved,
+    /// It denied.
+    Denied,
+    /// It reported the request.
+    Reported,
+}
+
+impl Store {
+    pub(super) async fn approvals_ended(
+        &self,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Approval>> {
+        let rows: Vec<ApprovalRow> = sql::query_as(approvals_where!(
+            "approvals.login_id IS NOT NULL AND approvals.user_id IS NOT NULL AND approvals.end_recorded = 0
+             AND (approvals.state = 'cancelled' OR approvals.state = 'requested' AND approvals.expires_at <= $1)
+             ORDER BY approvals.id LIMIT $2"
+        ))
+        .bind(now.millis())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Approval::try_from).collect()
+    }
+
+    /// The approval with this id.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> = sql::query_as(approvals_where!("approvals.id = $1"))
+            .bind(id.to_string())
+            .fetch_optional(self.readers.lookups())
+            .await?;
+        row.map(Approval::try_from).transpose()
+    }
+
+    /// The decision that this device made about a request.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn decision_of_device(
+        &self,
+        id: ApprovalId,
+        device: DeviceId,
+    ) -> Result<Option<EarlierDecision>> {
+        let row: Option<(String, i64)> =
+            sql::query_as("SELECT state, reported FROM approvals WHERE id = $1 AND device_id = $2")
+                .bind(id.to_string())
+                .bind(device.to_string())
+                .fetch_optional(self.readers.lookups())
+                .await?;
+        Ok(
+            row.and_then(|(state, reported)| match (state.as_str(), reported) {
+                (_, 1) => Some(EarlierDecision::Reported),
+                ("approved", _) => Some(EarlierDecision::Approved),
+                ("denied", _) => Some(EarlierDecision::Denied),
+                _ => None,
+            }),
+        )
+    }
+
+    /// The latest request of a login.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn approval_of_login(&self, login: LoginId) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> = sql::query_as(approvals_where!(
+            "approvals.login_id = $1 ORDER BY approvals.id DESC LIMIT 1"
+        ))
+        .bind(login.to_string())
+        .fetch_optional(self.readers.lookups())
+        .await?;
+        row.map(Approval::try_from).transpose()
+    }
+
+    /// The request of a protected action.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn approval_of_action(&self, action: ActionApprovalId) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> =
+            sql::query_as(approvals_where!("approvals.action_approval_id = $1"))
+                .bind(action.to_string())
+                .fetch_optional(self.readers.lookups())
+                .await?;
+        row.map(Approval::try_from).transpose()
+    }
+
+    /// The pending requests of a user at `now`, the oldest first.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn pending_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
+        let rows: Vec<ApprovalRow> = sql::query_as(approvals_where!(
+            "approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.state = 'requested'
+             AND approvals.expires_at > $2 ORDER BY approvals.requested_at, approvals.id"
+        ))
+        .bind(user.to_string())
+        .bind(now.millis())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Approval::try_from).collect()
+    }
+
+    /// Another unexpired request of this user with this number: pending, replaced or cancelled.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn approval_with_number(
+        &self,
+        user: UserId,
+        but: ApprovalId,
+        number: MatchingNumber,
+        now: Timestamp,
+    ) -> Result<Option<Approval>> {
+        let row: Option<ApprovalRow> = sql::query_as(
+            approvals_where!("approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.expires_at > $2
+               AND approvals.id <> $3 AND approvals.number = $4
+               AND approvals.state IN ('requested', 'replaced', 'cancelled') AND approvals.reported = 0"),
+        )
+        .bind(user.to_string())
+        .bind(now.millis())
+        .bind(but.to_string())
+        .bind(number.to_string())
+        .fetch_optional(self.readers.lookups())
+        .await?;
+        row.map(Approval::try_from).transpose()
+    }
+}

@@ -1,0 +1,112 @@
+//! A request for an approval, a request that a limit rejected, and the rows of unexpired requests. Requests and their
+//! conflicts use these types.
+
+use crate::UserGuard;
+use assent_model::action_approval::ActionApproval;
+use assent_model::approval::{Approval, MatchingNumber, RequestKind};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::id::UserId;
+use assent_model::secret::Digest;
+
+/// A request for an approval.
+#[derive(Clone, Debug)]
+pub struct ApprovalRequest {
+    /// The approval. One of `numbers` becomes its number.
+    pub approval: Approval,
+    /// The row of the protected action; `None` for a sign-in.
+    pub action: Option<ActionApproval>,
+    /// The target user of the protected action, as named in its summary.
+    pub target: Option<UserGuard>,
+    /// The user of the name, even if the request is not sent.
+    pub known: Option<UserId>,
+    /// The way in which it began.
+    pub kind: RequestKind,
+    /// Whether channels carry it to the devices. A device needs no message if its own browser shows the login page.
+    pub is_carried: bool,
+    /// Whether a delegated channel without letters may carry it.
+    pub without_binding: bool,
+    /// All numbers in random order.
+    pub numbers: Vec<MatchingNumber>,
+    /// The entry for the audit log, written if it is about a user.
+    pub entry: Entry,
+}
+
+/// A request with a typed name that a limit rejected.
+#[derive(Clone, Debug)]
+pub struct RefusedRequest {
+    /// The digest of the name.
+    pub name_digest: Digest,
+    /// The user of the name.
+    pub known: Option<UserId>,
+    /// The digest of the cookie of its browser.
+    pub browser: Digest,
+    /// When it was rejected.
+    pub refused_at: Timestamp,
+    /// When it would have expired. Until then it conflicts with requests that a channel without letters may carry.
+    pub counts_until: Timestamp,
+}
+
+impl RefusedRequest {
+    /// Returns this request as a rejected one.
+    pub(crate) fn from_request(request: &ApprovalRequest) -> Self {
+        let Approval {
+            name_digest,
+            browser,
+            requested_at,
+            expires_at,
+            ..
+        } = request.approval;
+        Self {
+            name_digest,
+            known: request.known,
+            browser,
+            refused_at: requested_at,
+            counts_until: expires_at,
+        }
+    }
+
+    /// The rows that this request locks: those of the name and of the user.
+    pub(crate) fn subjects(&self) -> (String, String) {
+        subjects(self.name_digest, self.known)
+    }
+}
+
+/// The rows of `approval_subjects` of a name and its user.
+pub(crate) fn subjects(name: Digest, known: Option<UserId>) -> (String, String) {
+    let name = name.to_text();
+    // An unknown name executes the same statements.
+    let user = known.map_or_else(|| name.clone(), |id| id.to_string());
+    (name, user)
+}
+
+crate::engine::sql::row! {
+    /// An unexpired request of the user or the name.
+    pub(crate) struct UnexpiredRequest {
+        pub(crate) id: String,
+        pub(crate) number: Option<String>,
+        pub(crate) kind: String,
+        pub(crate) state: String,
+        pub(crate) user_id: Option<String>,
+        pub(crate) held_for: Option<String>,
+        pub(crate) name_digest: String,
+        pub(crate) browser: String,
+        pub(crate) without_binding: i64,
+        pub(crate) conflicted: i64,
+    }
+}
+
+impl UnexpiredRequest {
+    /// Whether the request began in this way.
+    pub(crate) fn is_kind(&self, kind: RequestKind) -> bool {
+        self.kind == kind.as_str()
+    }
+
+    /// Whether it reaches the devices of this user, now or after the user's cooldown.
+    pub(crate) fn is_for(&self, user: &str) -> bool {
+        [&self.user_id, &self.held_for]
+            .into_iter()
+            .flatten()
+            .any(|recipient| recipient == user)
+    }
+}

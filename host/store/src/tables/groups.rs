@@ -1,0 +1,160 @@
+//! Groups of users, and their access to applications.
+//!
+//! A change of a group's members increments the versions of the users. A change of assignments, or of the name of an
+//! assigned group, increments the version of the application. Requests compare these versions anyway, so each instance
+//! sees the change in the next request, and no request needs another statement.
+
+pub(crate) mod access;
+pub(crate) mod assignments;
+mod listing;
+mod lost_access;
+pub(crate) mod members;
+pub(crate) mod row;
+
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+use crate::{Result, Store, VersionedWrite, audit, taken};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::group::Group;
+use assent_model::id::GroupId;
+use assent_model::search::search_form;
+
+pub(crate) use access::AssignedAccessRow;
+pub use listing::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
+pub(crate) use lost_access::end_lost_access;
+pub use members::MemberChange;
+
+/// The text of the error if another group has the name.
+const NAME: &str = "the group's name";
+
+/// Adds a group.
+pub(crate) async fn insert(db: &mut Connection, group: &Group) -> Result<()> {
+    sql::query(
+        "INSERT INTO user_groups (id, name, name_key, search_key, description, version, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(group.id.to_string())
+    .bind(group.name.to_string())
+    .bind(group.name.key())
+    .bind(search_form(group.name.as_str()))
+    .bind(group.description.clone())
+    .bind(group.version)
+    .bind(group.created_at.millis())
+    .execute(db)
+    .await
+    .map_err(taken(NAME))?;
+    Ok(())
+}
+
+/// Replaces the name and the description of a group: see [`Store::update_group`].
+pub(crate) async fn update(
+    db: &mut Connection,
+    group: &Group,
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    let changed = sql::query(
+        "UPDATE user_groups SET name = $2, name_key = $3, description = $4, version = version + 1, search_key = $6
+         WHERE id = $1 AND version = $5",
+    )
+    .bind(group.id.to_string())
+    .bind(group.name.to_string())
+    .bind(group.name.key())
+    .bind(group.description.clone())
+    .bind(group.version)
+    .bind(search_form(group.name.as_str()))
+    .execute(&mut *db)
+    .await
+    .map_err(taken(NAME))?;
+    if changed == 0 {
+        return Ok(VersionedWrite::Stale);
+    }
+    assignments::increment_versions(db, group.id, now).await?;
+    Ok(VersionedWrite::Done)
+}
+
+/// Deletes this version of a group: see [`Store::delete_group`].
+pub(crate) async fn delete(
+    db: &mut Connection,
+    (id, version): (GroupId, i64),
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    let locked =
+        sql::query("UPDATE user_groups SET version = version WHERE id = $1 AND version = $2")
+            .bind(id.to_string())
+            .bind(version)
+            .execute(&mut *db)
+            .await?;
+    if locked == 0 {
+        return Ok(VersionedWrite::Stale);
+    }
+    for application in assignments::increment_versions(db, id, now).await? {
+        assignments::remove(db, &application, id, now).await?;
+    }
+    sql::query("DELETE FROM user_groups WHERE id = $1")
+        .bind(id.to_string())
+        .execute(db)
+        .await?;
+    Ok(VersionedWrite::Done)
+}
+
+impl Store {
+    /// Adds a group.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if another group has the name.
+    pub async fn insert_group(&self, group: Group, entries: Vec<Entry>) -> Result<()> {
+        self.write(move |db| {
+            let (group, entries) = (group.clone(), entries.clone());
+            Box::pin(async move {
+                insert(db, &group).await?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Replaces the name and the description of this version of a group. The applications that are assigned to it
+    /// receive the new name.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`] if another group has the name.
+    pub async fn update_group(
+        &self,
+        group: Group,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<VersionedWrite> {
+        self.write(move |db| {
+            let (group, entries) = (group.clone(), entries.clone());
+            Box::pin(async move {
+                let written = update(db, &group, now).await?;
+                audit::append_if(db, written == VersionedWrite::Done, &entries).await?;
+                Ok(written)
+            })
+        })
+        .await
+    }
+
+    /// Deletes this version of a group. Members who had access only through it lose the access at once, and the
+    /// applications are notified.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn delete_group(
+        &self,
+        (id, version): (GroupId, i64),
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<VersionedWrite> {
+        self.write(move |db| {
+            let entries = entries.clone();
+            Box::pin(async move {
+                let deleted = delete(db, (id, version), now).await?;
+                audit::append_if(db, deleted == VersionedWrite::Done, &entries).await?;
+                Ok(deleted)
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,303 @@
+//! Assignments of applications to groups and to everyone.
+
+use crate::engine::rows::{cell, from_json, parse, to_json};
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+use crate::{Result, Store, StoreError, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::group::{Assignee, Assignment};
+use assent_model::id::{Did, GroupId};
+
+use super::lost_access;
+use super::row::lock;
+
+/// The number of accounts that are read for the known roles of an application.
+const ACCOUNTS_WITH_ROLES: i64 = 500;
+
+crate::engine::sql::row! {
+    pub(crate) struct AssignmentRow of group_assignments {
+        application_id: String,
+        group_id: String,
+        roles: String,
+    }
+}
+
+impl TryFrom<AssignmentRow> for Assignment {
+    type Error = StoreError;
+    fn try_from(row: AssignmentRow) -> Result<Self> {
+        let cell = |column| cell("group_assignments", column, &row.group_id);
+        Ok(Self {
+            application: parse(&row.application_id, cell("application_id"))?,
+            group: parse(&row.group_id, cell("group_id"))?,
+            roles: from_json(&row.roles, cell("roles"))?,
+        })
+    }
+}
+
+impl Store {
+    /// The assignments of an application to groups, in the order of their names.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn assignments_of(&self, application: &Did) -> Result<Vec<Assignment>> {
+        self.assignments(
+            "SELECT group_assignments.application_id, group_assignments.group_id, group_assignments.roles
+             FROM group_assignments JOIN user_groups ON user_groups.id = group_assignments.group_id
+             WHERE group_assignments.application_id = $1 ORDER BY user_groups.name_key",
+            application.to_string(),
+        )
+        .await
+    }
+
+    /// The assignments of applications to a group, in the order of the applications' names.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn assignments_to(&self, group: GroupId) -> Result<Vec<Assignment>> {
+        self.assignments(
+            "SELECT group_assignments.application_id, group_assignments.group_id, group_assignments.roles
+             FROM group_assignments JOIN applications ON applications.id = group_assignments.application_id
+             WHERE group_assignments.group_id = $1 ORDER BY applications.search_key, applications.id",
+            group.to_string(),
+        )
+        .await
+    }
+
+    async fn assignments(&self, statement: &'static str, id: String) -> Result<Vec<Assignment>> {
+        let rows: Vec<AssignmentRow> = sql::query_as(statement)
+            .bind(id)
+            .fetch_all(&self.readers)
+            .await?;
+        rows.into_iter().map(Assignment::try_from).collect()
+    }
+
+    /// The roles that an application assigns to everyone; `None` if it is not assigned to everyone.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn roles_of_everyone(&self, application: &Did) -> Result<Option<Vec<String>>> {
+        let row: Option<(Option<String>,)> =
+            sql::query_as("SELECT everyone_roles FROM applications WHERE id = $1")
+                .bind(application.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+        let roles = row.and_then(|(roles,)| roles);
+        roles
+            .map(|text| {
+                from_json(
+                    &text,
+                    cell("applications", "everyone_roles", application.as_str()),
+                )
+            })
+            .transpose()
+    }
+
+    /// The known roles of an application: those of its assignments and of its newest accounts, sorted.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn known_roles(&self, application: &Did) -> Result<Vec<String>> {
+        let rows: Vec<(String,)> = sql::query_as(
+            "SELECT roles FROM group_assignments WHERE application_id = $1
+             UNION SELECT everyone_roles FROM applications WHERE id = $1 AND everyone_roles IS NOT NULL
+             UNION SELECT roles FROM (SELECT roles FROM accounts WHERE application_id = $1
+                                      ORDER BY id DESC LIMIT $2) AS newest",
+        )
+        .bind(application.to_string())
+        .bind(ACCOUNTS_WITH_ROLES)
+        .fetch_all(&self.readers)
+        .await?;
+        let mut known: Vec<String> = Vec::new();
+        for (roles,) in rows {
+            let roles: Vec<String> =
+                from_json(&roles, cell("accounts", "roles", application.as_str()))?;
+            known.extend(roles);
+        }
+        known.sort_unstable();
+        known.dedup();
+        Ok(known)
+    }
+
+    /// Assigns an application to a group or to everyone, with these roles, or replaces the roles.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] if the application or the group was deleted.
+    pub async fn assign(
+        &self,
+        application: &Did,
+        to: Assignee,
+        roles: &[String],
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<()> {
+        let (application, roles) = (application.clone(), roles.to_vec());
+        self.write(move |db| {
+            let (application, roles, entries) =
+                (application.clone(), roles.clone(), entries.clone());
+            Box::pin(async move {
+                assign(db, &application, to, &roles, now).await?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+
+    /// Removes an assignment. Users who had access only through it lose the access at once, and the application is
+    /// notified.
+    ///
+    /// # Errors
+    /// [`StoreError::Overtaken`] if the application was deleted, or the assignment was removed meanwhile.
+    pub async fn unassign(
+        &self,
+        application: &Did,
+        from: Assignee,
+        entries: Vec<Entry>,
+        now: Timestamp,
+    ) -> Result<()> {
+        let application = application.clone();
+        self.write(move |db| {
+            let (application, entries) = (application.clone(), entries.clone());
+            Box::pin(async move {
+                unassign(db, &application, from, now).await?;
+                audit::append(db, &entries).await
+            })
+        })
+        .await
+    }
+}
+
+/// Assigns an application, or replaces the roles: see [`Store::assign`].
+pub(crate) async fn assign(
+    db: &mut Connection,
+    application: &Did,
+    to: Assignee,
+    roles: &[String],
+    now: Timestamp,
+) -> Result<()> {
+    let (application, roles) = (application.to_string(), to_json(&roles)?);
+    let assignment = match to {
+        Assignee::Everyone => sql::query(
+            "UPDATE applications SET everyone_since = CASE WHEN everyone_roles IS NULL THEN $3
+                                                               ELSE everyone_since END,
+                                         everyone_roles = $2
+                 WHERE id = $1",
+        )
+        .bind(application.clone())
+        .bind(roles)
+        .bind(now.millis()),
+        Assignee::Group(group) => {
+            // Groups are locked before applications, as in all transactions.
+            lock(db, group).await?;
+            sql::query(
+                "INSERT INTO group_assignments (application_id, group_id, roles, assigned_at) VALUES ($1, $2, $3, $4)
+                 ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",
+            )
+            .bind(application.clone())
+            .bind(group.to_string())
+            .bind(roles)
+            .bind(now.millis())
+        }
+    };
+    increment_version(db, &application, now).await?;
+    assignment.execute(db).await?;
+    Ok(())
+}
+
+/// Removes an assignment: see [`Store::unassign`].
+pub(crate) async fn unassign(
+    db: &mut Connection,
+    application: &Did,
+    from: Assignee,
+    now: Timestamp,
+) -> Result<()> {
+    let application = application.to_string();
+    increment_version(db, &application, now).await?;
+    let removed = match from {
+        Assignee::Group(group) => remove(db, &application, group, now).await?,
+        Assignee::Everyone => remove_everyone(db, &application, now).await?,
+    };
+    if removed {
+        Ok(())
+    } else {
+        Err(StoreError::Overtaken(
+            "the assignment was removed meanwhile",
+        ))
+    }
+}
+
+/// Increments the version of an application because of a change of its assignments, and locks it.
+async fn increment_version(db: &mut Connection, application: &str, now: Timestamp) -> Result<()> {
+    let changed =
+        sql::query("UPDATE applications SET version = version + 1, updated_at = $2 WHERE id = $1")
+            .bind(application.to_owned())
+            .bind(now.millis())
+            .execute(db)
+            .await?;
+    if changed == 0 {
+        return Err(StoreError::Overtaken(
+            "the application was deleted meanwhile",
+        ));
+    }
+    Ok(())
+}
+
+/// Increments the versions of the applications that are assigned to a group, and locks them. Returns their ids.
+pub(super) async fn increment_versions(
+    db: &mut Connection,
+    group: GroupId,
+    now: Timestamp,
+) -> Result<Vec<String>> {
+    let applications: Vec<(String,)> = sql::query_as(
+        "UPDATE applications SET version = version + 1, updated_at = $2
+         WHERE id IN (SELECT application_id FROM group_assignments WHERE group_id = $1) RETURNING id",
+    )
+    .bind(group.to_string())
+    .bind(now.millis())
+    .fetch_all(db)
+    .await?;
+    Ok(applications.into_iter().map(|(id,)| id).collect())
+}
+
+/// Locks the applications that are assigned to a group, and returns their ids. A concurrent removal of an assignment
+/// waits. So one of the two transactions detects that a member has no access any more.
+pub(super) async fn lock_assigned(db: &mut Connection, group: GroupId) -> Result<Vec<String>> {
+    let applications: Vec<(String,)> = sql::query_as(
+        "UPDATE applications SET version = version
+         WHERE id IN (SELECT application_id FROM group_assignments WHERE group_id = $1) RETURNING id",
+    )
+    .bind(group.to_string())
+    .fetch_all(db)
+    .await?;
+    Ok(applications.into_iter().map(|(id,)| id).collect())
+}
+
+/// Removes the assignment of an application to a group. The row of the application is locked. Returns whether there was
+/// an assignment.
+pub(super) async fn remove(
+    db: &mut Connection,
+    application: &str,
+    group: GroupId,
+    now: Timestamp,
+) -> Result<bool> {
+    let removed =
+        sql::query("DELETE FROM group_assignments WHERE application_id = $1 AND group_id = $2")
+            .bind(application.to_owned())
+            .bind(group.to_string())
+            .execute(&mut *db)
+            .await?;
+    lost_access::end_of_members(db, application, group, now).await?;
+    Ok(removed > 0)
+}
+
+async fn remove_everyone(db: &mut Connection, application: &str, now: Timestamp) -> Result<bool> {
+    let removed = sql::query(
+        "UPDATE applications SET everyone_roles = NULL, everyone_since = NULL, everyone_managed_by = NULL
+         WHERE id = $1 AND everyone_roles IS NOT NULL",
+    )
+    .bind(application.to_owned())
+    .execute(&mut *db)
+    .await?;
+    lost_access::end_of_everyone(db, application, now).await?;
+    Ok(removed > 0)
+}

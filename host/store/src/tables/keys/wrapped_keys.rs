@@ -1,0 +1,290 @@
+//! The stored root secret and sealing keys.
+
+use crate::engine::migrations::{HEARTBEAT_LIMIT, heartbeat_clock};
+use crate::engine::rows::{cell, moment};
+use crate::engine::sql;
+use crate::engine::sql::{Connection, DatabaseKind, Executor};
+use crate::{Database, Result, Store, StoreError, audit};
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
+
+crate::engine::sql::row! {
+    struct WrappedKeyRow of wrapped_keys {
+        purpose: String,
+        generation: i64,
+        master_key: String,
+        wrapped: String,
+        seals_from: i64,
+    }
+}
+
+impl TryFrom<WrappedKeyRow> for WrappedKey {
+    type Error = StoreError;
+    fn try_from(row: WrappedKeyRow) -> Result<Self> {
+        let found = row.generation.to_string();
+        let unexpected = || cell("wrapped_keys", "generation", &found).unexpected();
+        let purpose = match row.purpose.as_str() {
+            "root" => WrappedKeyPurpose::Root,
+            _ => WrappedKeyPurpose::Sealing(row.generation.try_into().map_err(|_| unexpected())?),
+        };
+        Ok(Self {
+            purpose,
+            master_key: row.master_key,
+            wrapped: row.wrapped,
+            seals_from: moment(row.seals_from),
+        })
+    }
+}
+
+/// The columns that identify the purpose of a key.
+const fn columns(purpose: WrappedKeyPurpose) -> (&'static str, u32) {
+    match purpose {
+        WrappedKeyPurpose::Root => ("root", 0),
+        WrappedKeyPurpose::Sealing(generation) => ("sealing", generation),
+    }
+}
+
+/// All wrapped keys, in the order of their generations.
+pub(crate) async fn read_all(db: impl Executor) -> Result<Vec<WrappedKey>> {
+    let rows: Vec<WrappedKeyRow> = sql::query_as(sql::statement!(
+        "SELECT ",
+        WrappedKeyRow::COLUMNS,
+        " FROM wrapped_keys ORDER BY purpose, generation, master_key"
+    ))
+    .fetch_all(db)
+    .await?;
+    rows.into_iter().map(WrappedKey::try_from).collect()
+}
+
+/// Adds a key. Returns `false` if there was one for this purpose, generation and master key.
+async fn insert(db: impl Executor, key: &WrappedKey) -> sql::Result<bool> {
+    let (purpose, generation) = columns(key.purpose);
+    let inserted = sql::query(
+        "INSERT INTO wrapped_keys (purpose, generation, master_key, wrapped, seals_from)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (purpose, generation, master_key) DO NOTHING",
+    )
+    .bind(purpose)
+    .bind(i64::from(generation))
+    .bind(key.master_key.clone())
+    .bind(key.wrapped.clone())
+    .bind(key.seals_from.millis())
+    .execute(db)
+    .await?;
+    Ok(inserted == 1)
+}
+
+impl Database {
+    /// All wrapped keys, in the order of their generations.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn wrapped_keys(&self) -> Result<Vec<WrappedKey>> {
+        read_all(&self.readers).await
+    }
+
+    /// Adds the keys of a new installation: all of them, and only if there are none. If several instances start at the
+    /// same time, one of them adds its keys.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn add_first_wrapped_keys(&self, keys: &[WrappedKey]) -> Result<()> {
+        let mut lease = self.writers.lease().await?;
+        let added = add_first(self, &mut lease, keys).await;
+        lease.end(added.as_ref().err());
+        Ok(added?)
+    }
+
+    /// Sets the master key that the heartbeats of this instance name.
+    #[must_use]
+    pub fn with_master_key(mut self, fingerprint: &str) -> Self {
+        self.master_key = Some(fingerprint.to_owned());
+        self
+    }
+}
+
+async fn add_first(
+    database: &Database,
+    db: &mut Connection,
+    keys: &[WrappedKey],
+) -> sql::Result<()> {
+    db.batch(database.begin).await?;
+    let added = add_if_empty(database.kind, db, keys).await;
+    let end = if added.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    db.batch(end).await?;
+    added
+}
+
+async fn add_if_empty(
+    kind: DatabaseKind,
+    db: &mut Connection,
+    keys: &[WrappedKey],
+) -> sql::Result<()> {
+    if kind == DatabaseKind::Postgres {
+        db.batch("LOCK TABLE wrapped_keys IN SHARE ROW EXCLUSIVE MODE")
+            .await?;
+    }
+    let (count,): (i64,) = sql::query_as("SELECT COUNT(*) FROM wrapped_keys")
+        .fetch_one(&mut *db)
+        .await?;
+    if count == 0 {
+        for key in keys {
+            insert(&mut *db, key).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The outcome of adding a sealing key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewSealingKey {
+    /// It was added.
+    Added,
+    /// Another instance has added one.
+    Known,
+    /// The number of instances that still have another master key. The new key waits for them.
+    Waits(i64),
+    /// There are keys that are not wrapped with the new master key.
+    Incomplete,
+}
+
+impl Store {
+    /// All wrapped keys, in the order of their generations.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn wrapped_keys(&self) -> Result<Vec<WrappedKey>> {
+        read_all(&self.readers).await
+    }
+
+    /// Adds those of these keys that are missing.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn add_wrapped_keys(&self, keys: Vec<WrappedKey>) -> Result<()> {
+        self.write(move |db| {
+            let keys = keys.clone();
+            Box::pin(async move {
+                for key in &keys {
+                    insert(&mut *db, key).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Adds a sealing key, and deletes all keys that are wrapped with another master key than this one. Waits until all
+    /// instances have that master key, because the others could not read the new key.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn add_sealing_key(&self, key: WrappedKey, entry: Entry) -> Result<NewSealingKey> {
+        let kind = self.instance.kind;
+        self.write(move |db| {
+            let (key, entry) = (key.clone(), entry.clone());
+            Box::pin(async move {
+                let others = others(kind, db, &key.master_key).await?;
+                if others > 0 {
+                    return Ok(NewSealingKey::Waits(others));
+                }
+                let lacking: Option<(i64,)> = sql::query_as(
+                    "SELECT 1 FROM wrapped_keys WHERE NOT EXISTS (
+                         SELECT 1 FROM wrapped_keys own
+                         WHERE own.purpose = wrapped_keys.purpose AND own.generation = wrapped_keys.generation
+                           AND own.master_key = $1) LIMIT 1",
+                )
+                .bind(key.master_key.clone())
+                .fetch_optional(&mut *db)
+                .await?;
+                if lacking.is_some() {
+                    return Ok(NewSealingKey::Incomplete);
+                }
+                if !insert(&mut *db, &key).await? {
+                    return Ok(NewSealingKey::Known);
+                }
+                sql::query("DELETE FROM wrapped_keys WHERE master_key <> $1")
+                .bind(key.master_key.clone())
+                .execute(&mut *db)
+                .await?;
+                audit::append(db, &[entry]).await?;
+                Ok(NewSealingKey::Added)
+            })
+        })
+        .await
+    }
+
+    /// Records until when tokens of sealing keys below this generation may be valid, once the key of this generation
+    /// seals.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn note_replaced_sealing_keys(&self, below: u32, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sql::query(
+                    "UPDATE wrapped_keys
+                     SET needed_until = (SELECT COALESCE(MAX(retain_until), $2) FROM token_families)
+                     WHERE purpose = 'sealing' AND generation < $1 AND needed_until IS NULL",
+                )
+                .bind(i64::from(below))
+                .bind(now.millis())
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Deletes the sealing keys below this generation. Returns whether there was one.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn delete_sealing_keys(&self, below: u32, entry: Entry) -> Result<bool> {
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let deleted = sql::query(
+                    "DELETE FROM wrapped_keys WHERE purpose = 'sealing' AND generation < $1",
+                )
+                .bind(i64::from(below))
+                .execute(&mut *db)
+                .await?;
+                audit::append_if(db, deleted > 0, &[entry]).await
+            })
+        })
+        .await
+    }
+}
+
+impl Store {
+    /// The number of running instances with another master key than this one.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn instances_with_other_master_key(&self, master_key: &str) -> Result<i64> {
+        let kind = self.instance.kind;
+        let mut lease = self.instance.lease().await?;
+        let count = others(kind, &mut lease, master_key).await;
+        lease.end(count.as_ref().err());
+        Ok(count?)
+    }
+}
+
+/// The number of running instances with another master key than this one.
+async fn others(kind: DatabaseKind, db: &mut Connection, master_key: &str) -> sql::Result<i64> {
+    let now = heartbeat_clock(kind, db).await?;
+    let limit = i64::try_from(HEARTBEAT_LIMIT.as_millis()).unwrap_or(i64::MAX);
+    let (count,): (i64,) = sql::query_as(
+        "SELECT COUNT(*) FROM instances
+         WHERE ended_at IS NULL AND seen_at BETWEEN $1 AND $2 AND (master_key IS NULL OR master_key <> $3)",
+    )
+    .bind(now - limit)
+    .bind(now + limit)
+    .bind(master_key.to_owned())
+    .fetch_one(db)
+    .await?;
+    Ok(count)
+}

@@ -1,0 +1,166 @@
+//! The SAML service providers that participate in a session.
+
+use std::sync::LazyLock;
+
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+
+use crate::engine::batch::bulk_sql::{BulkSql, MOST};
+use crate::engine::rows::{Cell, cell, parse};
+use crate::{Result, Store, StoreError};
+use assent_model::id::{Did, UserId};
+use assent_model::name::{is_same_name, name_key};
+use assent_model::saml::{NameId, NameIdFormat, Participation};
+use assent_model::secret::Digest;
+use assent_model::token::CodeGrant;
+
+static BY_INDEX: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
+         WHERE application_id = $1 AND session_index IN ({$})",
+        1,
+    )
+});
+
+crate::engine::sql::row! {
+    pub(crate) struct ParticipantRow {
+        sid: String,
+        application_id: String,
+        user_id: String,
+        name_format: String,
+        name: String,
+        session_index: String,
+    }
+}
+
+impl TryFrom<ParticipantRow> for Participation {
+    type Error = StoreError;
+    fn try_from(row: ParticipantRow) -> Result<Self> {
+        Ok(Self {
+            application: parse(
+                &row.application_id,
+                cell("saml_participants", "application_id", &row.sid),
+            )?,
+            user_id: parse(&row.user_id, cell("saml_participants", "user_id", &row.sid))?,
+            name_id: name_id(
+                &row.name_format,
+                row.name,
+                cell("saml_participants", "name_format", &row.sid),
+            )?,
+            session_index: Digest::from_text(&row.session_index)
+                .ok_or(cell("saml_participants", "session_index", &row.sid).unexpected())?,
+            sid: row.sid,
+        })
+    }
+}
+
+pub(crate) fn name_id(format: &str, value: String, cell: Cell<'_>) -> Result<NameId> {
+    let format = NameIdFormat::from_uri(format).ok_or(cell.unexpected())?;
+    Ok(NameId { format, value })
+}
+
+/// Stores that a service provider participates in a session, and the NameID of the user there.
+pub(crate) async fn insert_participation(
+    db: &mut Connection,
+    participation: &Participation,
+) -> Result<()> {
+    sql::query(
+        "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, name_key, session_index)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (sid, application_id, name_format)
+         DO UPDATE SET name = excluded.name, name_key = excluded.name_key",
+    )
+    .bind(participation.sid.clone())
+    .bind(participation.application.to_string())
+    .bind(participation.user_id.to_string())
+    .bind(participation.name_id.format.uri())
+    .bind(participation.name_id.value.clone())
+    .bind(name_key(&participation.name_id.value))
+    .bind(participation.session_index.to_text())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Stores that the application of a code participates in its session.
+pub(crate) async fn join_application(db: &mut Connection, code: &CodeGrant) -> Result<()> {
+    let subject = code
+        .claims
+        .get("sub")
+        .and_then(|sub| sub.as_str())
+        .ok_or_else(|| cell("token_families", "claims", &code.id.to_string()).unexpected())?;
+    sql::query(
+        "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (sid, application_id) DO NOTHING",
+    )
+    .bind(code.context.sid.clone())
+    .bind(code.application.to_string())
+    .bind(code.subject.user_id.to_string())
+    .bind(subject.to_owned())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+impl Store {
+    /// The participations of a service provider in sessions under this name, in any spelling.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn sessions_of_name(
+        &self,
+        application: &Did,
+        name: &str,
+    ) -> Result<Vec<Participation>> {
+        let rows: Vec<ParticipantRow> = sql::query_as(
+            "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
+             WHERE application_id = $1 AND name_key = $2",
+        )
+        .bind(application.to_string())
+        .bind(name_key(name))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .filter(|row| is_same_name(&row.name, name))
+            .map(Participation::try_from)
+            .collect()
+    }
+
+    /// The participations of a service provider in the sessions with these indexes, which are stored as digests.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn sessions_of_indexes(
+        &self,
+        application: &Did,
+        indexes: &[Digest],
+    ) -> Result<Vec<Participation>> {
+        let mut found = Vec::new();
+        for indexes in indexes.chunks(MOST) {
+            let mut query = sql::query_as::<ParticipantRow>(BY_INDEX.sql_for(indexes.len()))
+                .bind(application.to_string());
+            for index in BY_INDEX.padded(indexes) {
+                query = query.bind(index.to_text());
+            }
+            for row in query.fetch_all(&self.readers).await? {
+                found.push(row.try_into()?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a service provider participates in a session of this user.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
+        let row: Option<(i64,)> = sql::query_as(
+            "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",
+        )
+        .bind(user.to_string())
+        .bind(application.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(row.is_some())
+    }
+}

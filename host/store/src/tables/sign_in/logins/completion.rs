@@ -1,0 +1,386 @@
+//! The completion of a login, in one transaction.
+
+use crate::engine::deferred;
+use crate::engine::rows::to_json;
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+
+use crate::tables::sign_in::consents;
+use crate::tables::sign_in::consents::ConsentGrant;
+use crate::tables::{accounts, devices, sessions, tokens, users};
+use crate::{Result, Store, Transition, audit};
+use assent_model::audit::{Entry, Origin};
+use assent_model::change::Change;
+use assent_model::clock::Timestamp;
+use assent_model::id::{ApprovalId, Did, FamilyId, LoginId, SessionId, UserId};
+use assent_model::login::{GivenAnswer, LoginAnswer};
+use assent_model::saml::Participation;
+use assent_model::secret::Digest;
+use assent_model::session::Session;
+use assent_model::token::CodeGrant;
+
+/// The end of a login. One transaction stores all of it, or nothing.
+#[derive(Clone, Debug)]
+pub enum Completion {
+    /// The user approved the login: a session begins.
+    NewSession {
+        /// The session.
+        session: Box<NewSession>,
+        /// The grant for the application; `None` if the user signs in to the portal.
+        grant: Option<IssuedGrant>,
+        /// The further records of the sign-in.
+        record: SignInRecord,
+    },
+    /// The login uses the browser's session.
+    Resume {
+        /// The grant for the application. It names the session.
+        grant: IssuedGrant,
+        /// The further records of the sign-in.
+        record: SignInRecord,
+    },
+    /// No user signs in.
+    GiveUp {
+        /// The answer that the application receives instead.
+        answer: LoginAnswer,
+    },
+}
+
+impl Completion {
+    /// The stored answer.
+    fn answer(&self) -> LoginAnswer {
+        let signed_in = |session, is_new, grant: Option<&IssuedGrant>| LoginAnswer::SignedIn {
+            session,
+            is_new,
+            code: grant.and_then(IssuedGrant::code),
+        };
+        match self {
+            Self::NewSession { session, grant, .. } => {
+                signed_in(session.session.id, true, grant.as_ref())
+            }
+            Self::Resume { grant, .. } => signed_in(grant.session(), false, Some(grant)),
+            Self::GiveUp { answer } => answer.clone(),
+        }
+    }
+}
+
+/// A new session.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// The session.
+    pub session: Session,
+    /// The digest of its cookie.
+    pub digest: Digest,
+    /// The approval by which its user was authenticated.
+    pub approval: ApprovalId,
+    /// The IP address and the browser.
+    pub origin: Origin,
+    /// The browser's previous session, which ends.
+    pub replaces: Option<SessionId>,
+}
+
+/// The records of a sign-in besides the session and the grant.
+#[derive(Clone, Debug)]
+pub struct SignInRecord {
+    /// The user.
+    pub user: UserId,
+    /// The consent of the user.
+    pub consent: Option<ConsentGrant>,
+    /// The entries for the audit log.
+    pub entries: Vec<Entry>,
+    /// The entry about the account's activation, if the account was invited.
+    pub activated: Option<Entry>,
+}
+
+/// The grant that an application receives from a sign-in.
+#[derive(Clone, Debug)]
+pub enum IssuedGrant {
+    /// An authorization code.
+    Code(Box<CodeGrant>),
+    /// A SAML assertion in the session with this id, and the participation in the session that it begins; `None` for a
+    /// test sign-in.
+    Assertion(SessionId, Option<Participation>),
+}
+
+impl IssuedGrant {
+    /// The user and the application that the user signs in to with it; `None` for a test sign-in.
+    fn user_in_application(&self) -> Option<(UserId, &Did)> {
+        match self {
+            Self::Code(code) if code.context.purpose.is_application() => {
+                Some((code.subject.user_id, &code.application))
+            }
+            Self::Assertion(_, Some(participation)) => {
+                Some((participation.user_id, &participation.application))
+            }
+            Self::Code(_) | Self::Assertion(_, None) => None,
+        }
+    }
+
+    /// The id of the authorization code.
+    fn code(&self) -> Option<FamilyId> {
+        match self {
+            Self::Code(code) => Some(code.id),
+            Self::Assertion(..) => None,
+        }
+    }
+
+    /// The session of the grant.
+    const fn session(&self) -> SessionId {
+        match self {
+            Self::Code(code) => code.subject.session_id,
+            Self::Assertion(session, _) => *session,
+        }
+    }
+}
+
+impl Store {
+    /// Answers a request with the browser's session, if the request needs no login. It has the effects of
+    /// [`Completion::Resume`] without a login row. Returns [`Transition::NotOpen`] if the session has ended.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn answer_with_session(
+        &self,
+        grant: IssuedGrant,
+        record: SignInRecord,
+        now: Timestamp,
+    ) -> Result<Transition> {
+        let used = self.unrecorded_use(Some(&grant), now);
+        let recorded = used.clone();
+        let outcome = self
+            .writer
+            .write_in_session(Some(grant.session()), move |db| {
+                let (grant, record, used) = (grant.clone(), record.clone(), used.clone());
+                Box::pin(async move {
+                    if !sessions::lock_open_session(db, grant.session(), now).await? {
+                        return Ok(Transition::NotOpen);
+                    }
+                    insert_grant(db, &grant).await?;
+                    insert_record(db, &record, now).await?;
+                    used.record(db, now)?;
+                    Ok(Transition::Done)
+                })
+            });
+        let outcome = outcome.await?;
+        self.remember_use(outcome, recorded, now);
+        Ok(outcome)
+    }
+
+    /// Ends a login, once. Returns [`Transition::NotOpen`] if it was answered before, has expired, or does not permit
+    /// this completion. A new session requires an approval of this login with the state `approved`. The use of a
+    /// session requires an open session.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn answer_login(
+        &self,
+        id: LoginId,
+        completion: Completion,
+        now: Timestamp,
+    ) -> Result<Transition> {
+        let grant = match &completion {
+            Completion::NewSession { grant, .. } => grant.as_ref(),
+            Completion::Resume { grant, .. } => Some(grant),
+            Completion::GiveUp { .. } => None,
+        };
+        let used = self.unrecorded_use(grant, now);
+        let recorded = used.clone();
+        let session = match &completion {
+            Completion::Resume { grant, .. } => Some(grant.session()),
+            Completion::NewSession { .. } | Completion::GiveUp { .. } => None,
+        };
+        let outcome = self.writer.write_in_session(session, move |db| {
+            let (completion, used) = (completion.clone(), used.clone());
+            Box::pin(async move {
+                let outcome = complete(db, id, &completion, now).await?;
+                if outcome.is_done() {
+                    used.record(db, now)?;
+                }
+                Ok(outcome)
+            })
+        });
+        let outcome = outcome.await?;
+        self.remember_use(outcome, recorded, now);
+        Ok(outcome)
+    }
+
+    /// The uses of the sign-in that this instance must record.
+    fn unrecorded_use(&self, grant: Option<&IssuedGrant>, now: Timestamp) -> UnrecordedUse {
+        let Some((user, application)) = grant.and_then(IssuedGrant::user_in_application) else {
+            return UnrecordedUse::default();
+        };
+        let of_user = (user, application.clone());
+        UnrecordedUse {
+            application: self
+                .recorded_use
+                .is_due(application, now)
+                .then(|| application.clone()),
+            of_user: self
+                .recorded_account_use
+                .is_due(&of_user, now)
+                .then_some(of_user),
+        }
+    }
+
+    /// Remembers the uses that were recorded.
+    fn remember_use(&self, outcome: Transition, used: UnrecordedUse, now: Timestamp) {
+        if !outcome.is_done() {
+            return;
+        }
+        if let Some(application) = used.application {
+            self.recorded_use.recorded(application, now);
+        }
+        if let Some(of_user) = used.of_user {
+            self.recorded_account_use.recorded(of_user, now);
+        }
+    }
+}
+
+/// The uses that a sign-in must record: that of the application, and that by the user.
+#[derive(Clone, Debug, Default)]
+struct UnrecordedUse {
+    application: Option<Did>,
+    of_user: Option<(UserId, Did)>,
+}
+
+impl UnrecordedUse {
+    fn record(&self, db: &mut Connection, now: Timestamp) -> Result<()> {
+        if let Some(application) = &self.application {
+            deferred::record_use(db, application, now)?;
+        }
+        if let Some(of_user) = &self.of_user {
+            deferred::record_account_use(db, of_user, now)?;
+        }
+        Ok(())
+    }
+}
+
+/// The start of each claim. The sign-in remains until its answer can no longer be repeated.
+macro_rules! claim {
+    ($condition:literal) => {
+        concat!(
+            "UPDATE logins SET answered_at = $2, answer = $3,
+                    expires_at = CASE WHEN expires_at < $4 THEN $4 ELSE expires_at END
+             WHERE id = $1 AND answered_at IS NULL AND expires_at > $2 ",
+            $condition,
+            " RETURNING id"
+        )
+    };
+}
+
+/// Claims a login with the approval from which its answer was computed. Another request of the browser may have begun
+/// another approval since.
+const CLAIM_APPROVED: &str = claim!(
+    "AND logins.approval_id = $5
+     AND EXISTS (SELECT 1 FROM approvals
+                 WHERE approvals.id = $5 AND approvals.login_id = logins.id AND approvals.user_id = $6
+                   AND approvals.state = 'approved')"
+);
+/// Claims a login that uses this open session.
+const CLAIM_RESUMED: &str = claim!(
+    "AND approval_id IS NULL AND logins.session_id = $5
+     AND EXISTS (SELECT 1 FROM sessions
+                 WHERE sessions.id = $5 AND sessions.user_id = $6 AND sessions.ended_at IS NULL
+                   AND sessions.expires_at > $2)"
+);
+/// Claims a login without a sign-in.
+const CLAIM_GIVEN_UP: &str = claim!("");
+
+async fn complete(
+    db: &mut Connection,
+    id: LoginId,
+    completion: &Completion,
+    now: Timestamp,
+) -> Result<Transition> {
+    match completion {
+        Completion::NewSession {
+            session,
+            grant,
+            record,
+        } => {
+            devices::lock_approver(db, session.approval).await?;
+            let proof = (session.approval.to_string(), session.session.user_id);
+            if !claim_login(db, (CLAIM_APPROVED, Some(proof)), id, completion, now).await? {
+                return Ok(Transition::NotOpen);
+            }
+            begin_session(db, session, now).await?;
+            if let Some(grant) = grant {
+                insert_grant(db, grant).await?;
+            }
+            insert_record(db, record, now).await?;
+        }
+        Completion::Resume { grant, record } => {
+            let proof = (grant.session().to_string(), record.user);
+            if !sessions::lock_open_session(db, grant.session(), now).await?
+                || !claim_login(db, (CLAIM_RESUMED, Some(proof)), id, completion, now).await?
+            {
+                return Ok(Transition::NotOpen);
+            }
+            insert_grant(db, grant).await?;
+            insert_record(db, record, now).await?;
+        }
+        Completion::GiveUp { .. } => {
+            if !claim_login(db, (CLAIM_GIVEN_UP, None), id, completion, now).await? {
+                return Ok(Transition::NotOpen);
+            }
+            // Only here the user of the login is undecided, so another page may wait for it.
+            deferred::record_change(db, Change::Login(id))?;
+        }
+    }
+    Ok(Transition::Done)
+}
+
+/// Claims a login with one of the statements above, and the approval or session of a user that it requires. Returns
+/// whether it succeeded.
+async fn claim_login(
+    db: &mut Connection,
+    (statement, proof): (&'static str, Option<(String, UserId)>),
+    id: LoginId,
+    completion: &Completion,
+    now: Timestamp,
+) -> Result<bool> {
+    let mut query = sql::query_as::<(String,)>(statement)
+        .bind(id.to_string())
+        .bind(now.millis())
+        .bind(to_json(&completion.answer())?)
+        .bind((now + GivenAnswer::REPEATABLE).millis());
+    if let Some((proof, user)) = proof {
+        query = query.bind(proof).bind(user.to_string());
+    }
+    Ok(query.fetch_optional(db).await?.is_some())
+}
+
+async fn begin_session(db: &mut Connection, new: &NewSession, now: Timestamp) -> Result<()> {
+    if let Some(old) = new.replaces {
+        sessions::replace(db, old, Some(&new.session), now).await?;
+    }
+    sessions::insert(db, &new.session, new.digest, new.approval, &new.origin, now).await?;
+    users::record_sign_in(db, new.session.user_id, now).await
+}
+
+async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
+    match grant {
+        IssuedGrant::Code(code) => {
+            tokens::insert(db, code).await?;
+            // The application never receives the code of a test sign-in.
+            if code.context.purpose.is_application() {
+                sessions::join_application(db, code).await?;
+            }
+            Ok(())
+        }
+        IssuedGrant::Assertion(_, Some(participation)) => {
+            sessions::insert_participation(db, participation).await
+        }
+        IssuedGrant::Assertion(_, None) => Ok(()),
+    }
+}
+
+async fn insert_record(db: &mut Connection, record: &SignInRecord, now: Timestamp) -> Result<()> {
+    audit::append(db, &record.entries).await?;
+    if let Some(entry) = &record.activated {
+        accounts::activate_account(db, entry).await?;
+    }
+    if let Some(consent) = &record.consent {
+        consents::remember(db, consent, now).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! Issuing tokens: the exchange of a code and the refresh of a family. Each is one conditional update of the family's
+//! row. PostgreSQL executes all pending requests in one statement; SQLite's writer executes each request separately.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use super::family::revoke;
+use super::issuance_queues::{
+    Redemption, RedemptionRequest, Rotation, RotationRequest, TokenIssuance,
+};
+use crate::engine::batch::batched_writes::{BatchedWrites, first_of_each};
+use crate::engine::batch::bulk_sql::BulkSql;
+use crate::engine::rows::{cell, epoch_number};
+use crate::engine::sql;
+use crate::engine::sql::{Connection, DatabaseKind};
+use crate::engine::writer::Writer;
+use crate::tables::groups::access::in_assigned_group;
+use crate::{Result, Store, audit};
+use assent_model::clock::Timestamp;
+use assent_model::id::FamilyId;
+
+impl TokenIssuance {
+    /// Starts the queues. On PostgreSQL each has one transaction at a time: two that claim the same rows in different
+    /// orders would deadlock.
+    pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
+        Self {
+            redemptions: BatchedWrites::start(writer, kind, |db, requests| {
+                Box::pin(redeem(db, requests))
+            }),
+            rotations: BatchedWrites::start(writer, kind, |db, requests| {
+                Box::pin(rotate(db, requests))
+            }),
+        }
+    }
+}
+
+impl Store {
+    /// Exchanges the code of a family. Of any number of concurrent requests, one succeeds; a second use revokes the
+    /// family (RFC 6749 section 4.1.2). The row is then stored until `retain_until`: until no token of the family is
+    /// valid and no second use of the code is expected. The same statement checks that the user may still use the
+    /// application.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn redeem_code(
+        &self,
+        family: FamilyId,
+        retain_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Redemption> {
+        self.token_issuance
+            .redemptions
+            .call(RedemptionRequest {
+                family,
+                retain_until,
+                now,
+            })
+            .await
+    }
+
+    /// Uses a refresh token, once. A further use revokes the family, except the first retry of a recent refresh, which
+    /// [`Store::answer_retry`] may answer. The same statement checks that the user may still use the application.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn rotate(&self, request: RotationRequest) -> Result<Rotation> {
+        self.token_issuance.rotations.call(request).await
+    }
+}
+
+/// How long a retry may take until its response. It covers the time in which concurrent requests arrive, and the time
+/// limit of two writes. A retry that was neither answered nor withdrawn by then was interrupted, and another one may
+/// replace it.
+const RETRY_LIMIT: Duration = Duration::from_secs(25);
+
+/// The condition for the use of an application by the user of a family. The account or an assignment grants access, and
+/// the application was not disabled since.
+macro_rules! holder_is_active {
+    () => {
+        concat!(
+            "EXISTS (SELECT 1 FROM accounts JOIN users ON users.id = accounts.user_id
+                     JOIN applications ON applications.id = token_families.application_id
+                     WHERE accounts.id = token_families.account_id AND accounts.state = 'active'
+                       AND users.state = 'active' AND accounts.grants_not_before <= token_families.created_at
+                       AND applications.grants_not_before <= token_families.created_at
+                       AND (accounts.individual = 1 OR applications.everyone_roles IS NOT NULL OR ",
+            in_assigned_group!("accounts.user_id", "accounts.application_id"),
+            "))"
+        )
+    };
+}
+
+static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        concat!(
+            "UPDATE token_families SET exchanged_at = v.column2, claims = $1, retain_until = v.column3
+             FROM (VALUES {($, $, $)}) AS v
+             WHERE token_families.id = v.column1 AND exchanged_at IS NULL AND revoked_at IS NULL
+               AND code_expires_at > v.column2
+               AND EXISTS (SELECT 1 FROM sessions WHERE sessions.id = session_id AND ended_at IS NULL) AND ",
+            holder_is_active!(),
+            " RETURNING token_families.id, (SELECT MAX(epoch) FROM token_epochs)"
+        ),
+        1,
+    )
+});
+
+async fn redeem(db: &mut Connection, requests: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
+    let first = first_of_each(requests, |redeeming| redeeming.family);
+    let mut query = sql::query_as::<(String, i64)>(REDEEM.sql_for(first.len())).bind("{}");
+    for redeeming in REDEEM.padded(&first) {
+        query = query
+            .bind(redeeming.family.to_string())
+            .bind(redeeming.now.millis())
+            .bind(redeeming.retain_until.millis());
+    }
+    let mut redeemed: HashMap<String, i64> = query.fetch_all(&mut *db).await?.into_iter().collect();
+    let mut answers = Vec::with_capacity(requests.len());
+    for redeeming in requests {
+        answers.push(match redeemed.remove(&redeeming.family.to_string()) {
+            Some(epoch) => Redemption::Redeemed {
+                epoch: epoch_number(epoch)?,
+            },
+            None => why_not_redeemed(db, redeeming).await?,
+        });
+    }
+    Ok(answers)
+}
+
+async fn why_not_redeemed(db: &mut Connection, request: &RedemptionRequest) -> Result<Redemption> {
+    let unused: Option<(i64,)> = sql::query_as(
+        "SELECT 1 FROM token_families
+         WHERE id = $1 AND exchanged_at IS NULL AND revoked_at IS NULL AND code_expires_at > $2",
+    )
+    .bind(request.family.to_string())
+    .bind(request.now.millis())
+    .fetch_optional(&mut *db)
+    .await?;
+    if unused.is_some() {
+        return Ok(Redemption::AccountClosed);
+    }
+    revoke(db, request.family, request.now).await?;
+    Ok(Redemption::Replayed)
+}
+
+static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        concat!(
+            "UPDATE token_families
+             SET counter = counter + 1, refreshed_at = v.column3, retry_at = 0,
+                 access_token = v.column4, access_expires_at = v.column5,
+                 retain_until = CASE WHEN retain_until < v.column6 THEN v.column6 ELSE retain_until END
+             FROM (VALUES {($, $, $, $, $, $)}) AS v
+             WHERE token_families.id = v.column1 AND counter = v.column2 AND exchanged_at IS NOT NULL
+               AND revoked_at IS NULL AND ",
+            holder_is_active!(),
+            " RETURNING token_families.id, token_families.counter, (SELECT MAX(epoch) FROM token_epochs)"
+        ),
+        0,
+    )
+});
+
+async fn rotate(db: &mut Connection, requests: &[RotationRequest]) -> Result<Vec<Rotation>> {
+    let first = first_of_each(requests, |rotating| (rotating.family, rotating.counter));
+    let mut query = sql::query_as::<(String, i64, i64)>(ROTATE.sql_for(first.len()));
+    for rotating in ROTATE.padded(&first) {
+        query = query
+            .bind(rotating.family.to_string())
+            .bind(rotating.counter)
+            .bind(rotating.now.millis())
+            .bind(rotating.access.id.to_string())
+            .bind(rotating.access.expires_at.millis())
+            .bind(rotating.retain_until.millis());
+    }
+    let rows = query.fetch_all(&mut *db).await?;
+    let mut rotated: HashMap<(String, i64), i64> = rows
+        .into_iter()
+        .map(|(family, counter, epoch)| ((family, counter), epoch))
+        .collect();
+    let mut answers = Vec::with_capacity(requests.len());
+    for rotating in requests {
+        let counter = next_counter(rotating.counter, rotating.family)?;
+        let row = (rotating.family.to_string(), i64::from(counter));
+        answers.push(match rotated.remove(&row) {
+            Some(epoch) => Rotation::Rotated {
+                counter,
+                epoch: epoch_number(epoch)?,
+            },
+            None => why_not_rotated(db, rotating).await?,
+        });
+    }
+    Ok(answers)
+}
+
+async fn why_not_rotated(db: &mut Connection, request: &RotationRequest) -> Result<Rotation> {
+    if let Some(since) = request.retry_admitted_since {
+        let retried = sql::query(
+            "UPDATE token_families SET retry_at = $4
+             WHERE id = $1 AND counter = $2 AND refreshed_at > $3 AND revoked_at IS NULL
+               AND (retry_at = 0 OR (retry_at > 0 AND retry_at < $5))",
+        )
+        .bind(request.family.to_string())
+        .bind(next_counter(request.counter, request.family)?)
+        .bind(since.millis())
+        .bind(request.now.millis())
+        .bind((request.now - RETRY_LIMIT).millis())
+        .execute(&mut *db)
+        .await?;
+        if retried > 0 {
+            return Ok(Rotation::Retried);
+        }
+    }
+    let current: Option<(i64,)> = sql::query_as(
+        "SELECT counter FROM token_families WHERE id = $1 AND revoked_at IS NULL AND exchanged_at IS NOT NULL",
+    )
+    .bind(request.family.to_string())
+    .fetch_optional(&mut *db)
+    .await?;
+    match current.map(|(current,)| current.cmp(&i64::from(request.counter))) {
+        Some(std::cmp::Ordering::Equal) => return Ok(Rotation::AccountClosed),
+        Some(std::cmp::Ordering::Less) => return Ok(Rotation::Unknown),
+        Some(std::cmp::Ordering::Greater) | None => {}
+    }
+    revoke(db, request.family, request.now).await?;
+    audit::append(db, std::slice::from_ref(&request.reuse)).await?;
+    Ok(Rotation::Reused)
+}
+
+pub(super) fn next_counter(counter: u32, family: FamilyId) -> Result<u32> {
+    counter
+        .checked_add(1)
+        .ok_or_else(|| cell("token_families", "counter", &family.to_string()).unexpected())
+}
