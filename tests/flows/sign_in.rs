@@ -1,6 +1,6 @@
 //! A sign-in, from the authorization request to the code.
 
-use assent::authenticator::PendingRequest;
+use assent::authenticator::enrolled::PendingRequest;
 use assent_store::sql;
 use reqwest::StatusCode;
 use tokio::time::timeout;

@@ -5,7 +5,8 @@ use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 
-use assent::authenticator::{Authenticator, PendingRequest, Reply};
+use assent::authenticator::enrolled::{Authenticator, PendingRequest};
+use assent::authenticator::exchange::Reply;
 use assent_model::device::PushSubscription;
 use reqwest::Method;
 use serde_json::Value;

@@ -24,9 +24,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use assent::app::{self, Environment, Ports, RunningServer};
+use assent::app::listen::Ports;
+use assent::app::serve::RunningServer;
+use assent::app::{self, Environment};
 use assent::config;
-use assent::domain::{Services, admin};
+use assent::domain::admin;
+use assent::domain::services::Services;
 use assent::keys::FileMasterKey;
 use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock, Timestamp};
@@ -656,7 +659,7 @@ async fn launch_at(
     let host = app::compose(settings, surroundings)
         .await
         .expect("an instance");
-    let running = app::serve(
+    let running = app::serve::serve(
         Arc::clone(&host),
         Ports {
             main: listener.into(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::domain::approvals::approval::ask;
+use assent::domain::approvals::approval::request::ask;
 use assent::domain::sign_in::known_browsers::BrowserStatus;
 use assent::domain::sign_in::login;
 use assent_model::audit::Origin;
@@ -15,7 +15,8 @@ use assent_model::id::{Did, UserId};
 use assent_model::login::{BrowserContext, LocalPage, LoginRequest};
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
-use assent_model::user::{LifecycleState, Profile, User};
+use assent_model::user::profile::Profile;
+use assent_model::user::{LifecycleState, User};
 use assent_store::RequestOutcome;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};

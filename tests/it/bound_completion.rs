@@ -1,6 +1,7 @@
 //! The completion of a sign-in is bound to the approval from which it was computed.
 
-use assent::domain::sign_in::login::{self, LoginCompletion, LoginView, OpenLogin};
+use assent::domain::sign_in::login::view::LoginView;
+use assent::domain::sign_in::login::{self, LoginCompletion, OpenLogin};
 use assent_model::audit::Origin;
 use assent_model::secret::Secret;
 use assent_store::Transition;
@@ -33,7 +34,7 @@ async fn another_approval_of_the_same_sign_in_does_not_complete_it(database: Dat
     let id = id.parse().expect("an id");
     let secret = secret_of(&browser);
     // A slow request computes the completion from the approval of Ada's device.
-    let view = login::view(&host.host, id, secret.digest()).await;
+    let view = login::view::view(&host.host, id, secret.digest()).await;
     let Ok(LoginView::Approved(_, first)) = view else {
         panic!("not approved: {view:?}");
     };

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use assent::http::admin_api::{openapi_document, rules};
+use assent::http::admin_api::openapi::text as openapi_document;
+use assent::http::admin_api::rules;
 use assent_model::audit::Event;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assent::authenticator::Authenticator;
+use assent::authenticator::enrolled::Authenticator;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

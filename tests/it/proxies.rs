@@ -15,8 +15,9 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use assent::app::{self, RunningServer};
-use assent::domain::Services;
+use assent::app;
+use assent::app::serve::RunningServer;
+use assent::domain::services::Services;
 use assent::http::{self, Front, Listener, NewConnectionBounds};
 use assent_tests::flows::postgres_server::is_root;
 
@@ -93,7 +94,7 @@ impl InstanceSocket {
     async fn open(services: &Arc<Services>) -> Self {
         let settings = &services.settings.http;
         let path = settings.listen.socket().expect("a socket").to_owned();
-        let ports = app::listen(&services.settings).await;
+        let ports = app::listen::listen(&services.settings).await;
         let listener = Listener {
             socket: ports.expect("a socket").main,
             tls: None,

@@ -1,6 +1,6 @@
 //! Same-device sign-in: the authenticator is in the browser that signs in, so the user needs no number.
 
-use assent::authenticator::PendingRequest;
+use assent::authenticator::enrolled::PendingRequest;
 use assent_model::action_approval::ActionOutline;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::approval::ApprovalSubject;

@@ -15,7 +15,8 @@ use assent_model::action_approval::{
     ActionApproval, ActionOutline, ActionProposal, ActionRequester,
 };
 use assent_model::administration::ProtectedActionKind;
-use assent_model::application::{Application, ApplicationType, OidcSettings};
+use assent_model::application::{Application, OidcSettings};
+use assent_model::application_type::ApplicationType;
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, Approver, CooldownPolicy, MatchingNumber,
     PromptDetails, RequestKind,
@@ -38,7 +39,8 @@ use assent_model::report::{NewReport, ReportSubject};
 use assent_model::scope::Scopes;
 use assent_model::secret::{Digest, Token};
 use assent_model::session::Amr;
-use assent_model::user::{LifecycleState, Profile, User};
+use assent_model::user::profile::Profile;
+use assent_model::user::{LifecycleState, User};
 use assent_store::{
     AnswerOutcome, ApprovalRequest, AuditNote, ConsentGrant, DeviceAnswer, RequestOutcome,
     Retention, Store, StoreError, Transition, UserGuard, UserUpdateOutcome, VersionedWrite,

@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::harness::read_file;
+use imports::{javascript_cycles, reexports_beside_code, rust_cycles};
 
 /// The project's own crates that each crate may use.
 const CRATES: [(&str, &[&str]); 9] = [
@@ -136,6 +137,16 @@ fn sources(package: &str) -> Vec<SourceFile> {
         .collect()
 }
 
+/// Returns the JavaScript modules of the pages by their paths below the folder of the assets.
+fn assets() -> BTreeMap<String, String> {
+    let folder = root().join("host/server/assets");
+    let modules = files(&folder, ".js").into_iter().map(|file| {
+        let below = file.strip_prefix(&folder).expect("below").display();
+        (below.to_string(), read_file(&file))
+    });
+    modules.collect()
+}
+
 /// Returns the source files of all crates of the server.
 fn host_sources() -> Vec<SourceFile> {
     CRATES
@@ -225,8 +236,8 @@ fn every_module_uses_only_lower_layers() {
     }
 }
 
-/// Returns the cycles of imports between the files of a crate.
-fn cycles(package: &str) -> Vec<Vec<String>> {
+/// Returns the files of a crate by their paths below `src`.
+fn files_of(package: &str) -> BTreeMap<String, String> {
     let prefix = format!("{package}/src/");
     let mut files: BTreeMap<String, String> = sources(package)
         .into_iter()
@@ -236,20 +247,33 @@ fn cycles(package: &str) -> Vec<Vec<String>> {
     if files.contains_key("lib.rs") {
         files.remove("main.rs");
     }
-    imports::cycles(&files)
+    files
 }
 
 #[test]
 fn no_files_import_each_other_in_a_cycle() {
-    for package in ACYCLIC {
-        let found = cycles(package);
+    let javascript = ("host/server/assets", javascript_cycles(&assets()));
+    let rust = ACYCLIC.map(|package| (package, rust_cycles(&files_of(package))));
+    for (place, found) in rust.into_iter().chain([javascript]) {
         let lines: Vec<String> = found.into_iter().map(|cycle| cycle.join("\n")).collect();
         assert!(
             lines.is_empty(),
-            "cycles in {package}:\n{}",
+            "cycles in {place}:\n{}",
             lines.join("\n\n")
         );
     }
+}
+
+/// A file that re-exports is an index of its folder. With code beside, its children import what imports them.
+#[test]
+fn a_file_that_reexports_holds_no_code() {
+    // The SDK is one import for the authors of plugins.
+    let checked = ACYCLIC.iter().filter(|package| **package != "plugin-sdk");
+    let found: Vec<(&str, Vec<String>)> = checked
+        .map(|package| (*package, reexports_beside_code(&files_of(package))))
+        .filter(|(_, files)| !files.is_empty())
+        .collect();
+    assert!(found.is_empty(), "{found:?}");
 }
 
 /// The core can be read, fuzzed and reviewed by itself, to decide whether it accepts a forged message.

@@ -42,7 +42,7 @@ pub struct CommandError {
 impl CommandError {
     /// Returns a failure of this kind.
     pub fn with_kind(kind: ErrorKind, message: impl AsRef<str>) -> anyhow::Error {
-        let message = crate::terminal::harmless_lines(message.as_ref());
+        let message = assent_model::printable::lines(message.as_ref());
         anyhow::Error::new(Self { kind, message })
     }
 

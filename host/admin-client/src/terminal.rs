@@ -13,7 +13,6 @@ use anyhow::{anyhow, bail};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use assent_model::printable::is_printable;
-pub use assent_model::printable::lines as harmless_lines;
 
 /// The minimum width of a column.
 const NARROWEST: usize = 10;

@@ -1,7 +1,5 @@
 //! Applications: OpenID Connect clients, and their common parts with SAML service providers.
 
-mod application_type;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -18,7 +16,7 @@ use crate::redirect::RedirectUri;
 use crate::saml::ServiceProvider;
 use crate::scope::{Scope, Scopes};
 
-pub use application_type::ApplicationType;
+use crate::application_type::ApplicationType;
 
 /// The protocol of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -4,6 +4,7 @@ pub mod account;
 pub mod action_approval;
 pub mod administration;
 pub mod application;
+pub mod application_type;
 pub mod approval;
 pub mod audit;
 pub mod bounded_cache;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-use crate::application::ApplicationType;
+use crate::application_type::ApplicationType;
 use crate::id::Did;
 use crate::name::LoginName;
 use crate::purpose::SignInPurpose;

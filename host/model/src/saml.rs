@@ -3,11 +3,9 @@
 mod key;
 mod logout;
 mod name_id;
+mod service_provider;
 mod settings;
 mod sign_on;
-
-use crate::clock::Timestamp;
-use crate::id::Did;
 
 pub use key::{RETIRED, SamlKey, SamlKeyStage, stages};
 pub use logout::{
@@ -15,25 +13,9 @@ pub use logout::{
     SessionBrowser, SessionEnd,
 };
 pub use name_id::{NameId, NameIdFormat, NameIdSettings, NameIdSource};
+pub use service_provider::ServiceProvider;
 pub use settings::{
     AssertionConsumer, Binding, CustomAttribute, IdpInitiated, PartnerCertificate, RelayStateError,
     SamlSettings, SingleLogout,
 };
 pub use sign_on::{MessageClaim, PasskeyContext, PendingSignOn, RequestedSubject, SignOnRequest};
-
-/// A SAML service provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServiceProvider {
-    /// The `{applicationId}` in the application's paths.
-    pub id: Did,
-    /// The name that users see.
-    pub name: String,
-    /// The settings that an administrator can change.
-    pub settings: SamlSettings,
-    /// The number of changes, for optimistic concurrency: an update succeeds only on the newest version.
-    pub version: i64,
-    /// The creation time.
-    pub created_at: Timestamp,
-    /// The time of the last change.
-    pub updated_at: Timestamp,
-}

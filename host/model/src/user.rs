@@ -1,6 +1,6 @@
 //! Users, with the profile that applications may receive.
 
-mod profile;
+pub mod profile;
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::clock::Timestamp;
 use crate::id::{Did, UserId};
 use crate::name::LoginName;
 
-pub use profile::{Address, Profile};
+use profile::Profile;
 
 /// The lifecycle state of a user or an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]

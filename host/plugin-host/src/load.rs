@@ -7,7 +7,8 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::admission::{BuiltPlugin, check_name, check_owners};
-use super::call::{EgressMode, Runner};
+use super::call::Runner;
+use super::call::state::EgressMode;
 use super::compiled::{self, CompilationCache};
 use super::compiler::Compiler;
 use super::component_check::{self, Surface};

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::call::{CallState, Runner, fresh};
+use super::call::state::CallState;
+use super::call::{Runner, fresh};
 use super::claims::{ClaimInput, Edit, MapError};
 use super::contract::{
     CallFuture, ContractVersion, DescribedComponent, LinkedComponent, MapperComponent,

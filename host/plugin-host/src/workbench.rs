@@ -12,7 +12,8 @@ use super::approval::{
     ApprovalChannel, Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState,
     StartedRequest,
 };
-use super::call::{EgressMode, Runner};
+use super::call::Runner;
+use super::call::state::EgressMode;
 use super::claims::{
     self, ChainPurpose, ClaimInput, ClaimMapper, MapFailureKind, MapperRun, MapperRunEnd,
     MapperScope, TracedChange,

@@ -1,10 +1,10 @@
 //! The composition root: the only module that creates and connects the parts of the server.
 
-mod error;
-mod listen;
+pub mod error;
+pub mod listen;
 mod maintenance;
-mod master_keys;
-mod serve;
+pub mod master_keys;
+pub mod serve;
 mod supervision;
 mod unix_socket;
 
@@ -12,16 +12,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::{MailSecurity, Migrate, Settings};
-use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
 use crate::domain::operations::lost_log_lines::LostLogLines;
 use crate::domain::operations::plugin_specs::{plugin_specs, read_secret};
 use crate::domain::operations::span_sampler::SpanSampler;
+use crate::domain::services::Services;
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
 use crate::otlp::Collector;
-use crate::smtp::{Mailer, SmtpSecurity, SmtpServer};
+use crate::smtp::connection::SmtpSecurity;
+use crate::smtp::{Mailer, SmtpServer};
 use crate::{domain, keys};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::{SharedClock, SystemClock};
@@ -35,11 +36,8 @@ use assent_store::{
     ChainContext, ConnectionCounts, Database, DatabaseOptions, MigrationPolicy, Store, StoreError,
 };
 
-pub use error::StartError;
-pub use listen::{Identities, Ports, identities, listen};
+use error::StartError;
 use master_keys::OpenedKeys;
-pub use master_keys::existing_master_keys;
-pub use serve::{RunningServer, Shutdown, serve};
 
 /// The external dependencies of the server, as [`compose`] receives them.
 #[derive(Clone, Debug)]
@@ -169,7 +167,7 @@ pub async fn compose(
         span_sampler,
         collector,
         task_restarts: domain::operations::task_restarts::TaskRestarts::default(),
-        audit_streams: domain::audit::Streams::default(),
+        audit_streams: domain::audit::streams::Streams::default(),
         reloads: domain::operations::plugin_reloads::Reloads::default(),
         settings_file,
         dropped_log_lines,

@@ -1,9 +1,9 @@
 //! An authenticator as a command-line client of this server's authenticator API. It creates valid proofs with its own
 //! key, so that automation and tests use the same path as the users' devices.
 
-mod enrolled;
-mod enrolment;
-mod exchange;
+pub mod enrolled;
+pub mod enrolment;
+pub mod exchange;
 mod link;
 
 use std::time::Duration;
@@ -18,9 +18,7 @@ use assent_model::clock::{Clock, SystemClock};
 use assent_model::id::{AuditId, DeviceId};
 use assent_model::statement::{ApprovalStatement, Decision};
 
-pub use enrolled::{Application, Authenticator, LoginPreview, PendingRequest};
-pub use enrolment::PendingEnrolment;
-pub use exchange::{NoResponse, Reply};
+use enrolled::{Authenticator, LoginPreview, PendingRequest};
 
 /// The pending requests and notifications of a user: the members that this client reads.
 #[derive(Deserialize)]

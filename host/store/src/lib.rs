@@ -16,13 +16,15 @@ mod store;
 mod tables;
 
 pub use audit::context::ChainContext;
-pub use audit::{AuditFilter, AuditPage, SKEW as CLOCK_SKEW, StoredEntry};
+pub use audit::lanes::SKEW as CLOCK_SKEW;
+pub use audit::{AuditFilter, AuditPage, StoredEntry};
 pub use engine::changes::waiters::ChangeListener;
 pub use engine::connect::{ConnectionCounts, Database, DatabaseOptions};
-pub use engine::migrations::{
-    Backfill, HEARTBEAT_LIMIT, MIGRATIONS, Migration, MigrationKind, MigrationOutcome,
-    MigrationPolicy, OlderInstance, PostponedMigration,
-};
+pub use engine::migrations::MigrationPolicy;
+pub use engine::migrations::list::MIGRATIONS;
+pub use engine::migrations::migration::{Backfill, Migration, MigrationKind};
+pub use engine::migrations::older_instances::{HEARTBEAT_LIMIT, OlderInstance};
+pub use engine::migrations::outcome::{MigrationOutcome, PostponedMigration};
 pub use engine::sql;
 pub use error::{Result, StoreError, ValueError};
 pub use operations::backlog::{Backlog, Backlogs};
@@ -37,33 +39,38 @@ pub use operations::overview::{QUARTER, SignInHour};
 pub use operations::retention::Retention;
 pub use outcomes::{DeviceWrite, ReplayCheck, Transition, VersionedWrite};
 pub use store::Store;
-pub use tables::accounts::{AccountWrite, UserAccount};
+pub use tables::accounts::AccountWrite;
+pub use tables::accounts::user_account::UserAccount;
 pub use tables::administration::action_approvals::ClaimedAction;
 pub use tables::administration::idempotency::IdempotentRow;
 pub use tables::administration::management::{ExpectedVersions, ManagedWrite, ManifestWrites};
-pub use tables::applications::{ApplicationCursor, ApplicationOrder, ApplicationUsage};
+pub use tables::applications::ApplicationOrder;
+pub use tables::applications::cursor::ApplicationCursor;
+pub use tables::applications::usage::ApplicationUsage;
+pub use tables::approvals::answers::{AnswerOutcome, DeviceAnswer};
 pub use tables::approvals::approval_requests::RequestOutcome;
 pub use tables::approvals::cooldowns::{CooldownCursor, RunningCooldown};
+pub use tables::approvals::decision::AuditNote;
 pub use tables::approvals::deliveries::ChannelWork;
 pub use tables::approvals::dispatches::DISPATCH_LEASE;
+pub use tables::approvals::reading::EarlierDecision;
 pub use tables::approvals::repeats::{COUNTED_FOR, RepetitionCount};
 pub use tables::approvals::reports::{ReportFilter, ReportWrite, SettledReport};
 pub use tables::approvals::requested_approvals::{ApprovalRequest, RefusedRequest};
-pub use tables::approvals::{
-    AnswerOutcome, AuditNote, DeviceAnswer, EarlierDecision, RulingOutcome,
-};
-pub use tables::devices::InboxSummary;
+pub use tables::approvals::rulings::RulingOutcome;
+pub use tables::devices::inbox_row::InboxSummary;
 pub use tables::devices::passkeys::PasskeyUseOutcome;
 pub use tables::devices::pending_recovery_codes::CodesConfirmation;
 pub use tables::devices::recovery::{CodeUse, IsOwnLink, Recovery};
 pub use tables::effective_access::{AccessFilter, EffectiveAccess, MOST_COUNTED};
-pub use tables::groups::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED, MemberChange};
+pub use tables::groups::listing::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
+pub use tables::groups::members::MemberChange;
 pub use tables::keys::saml_keys::KeyDeletion;
 pub use tables::keys::sealed_values::{SealedPlace, SealedValue};
 pub use tables::keys::wrapped_keys::NewSealingKey;
 pub use tables::sessions::portal::OpenSession;
 pub use tables::sign_in::consents::{Consent, ConsentGrant};
-pub use tables::sign_in::logins::{Completion, IssuedGrant, NewSession, SignInRecord};
+pub use tables::sign_in::logins::completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use tables::sign_in::open_sign_ins::OpenSignIns;
 pub use tables::sign_in::passkey_sign_ins::{PasskeyApproval, PasskeyApprovalOutcome};
 pub use tables::sign_in::sign_on::ClaimedSignOn;
@@ -72,7 +79,10 @@ pub use tables::tokens::{
     ClientTokenState, FamilyState, NewAccess, Redemption, Rotation, RotationRequest, TokenFamily,
 };
 pub use tables::traces::ClaimTrace;
+pub use tables::users::guard::UserGuard;
 pub use tables::users::invitations::NewInvitation;
-pub use tables::users::{UserGuard, UserOrder, UserSummary, UserUpdateOutcome, UserWrite};
+pub use tables::users::listing::UserOrder;
+pub use tables::users::row::UserSummary;
+pub use tables::users::update::{UserUpdateOutcome, UserWrite};
 
 pub(crate) use error::taken;

@@ -1,5 +1,8 @@
 //! The start of the store: its writers, readers and loaders.
 
+use crate::tables::accounts::user_account;
+use crate::tables::applications::version_row;
+use crate::tables::devices::inbox_row;
 use std::sync::Arc;
 
 use crate::audit::context::ChainContext;
@@ -14,7 +17,7 @@ use crate::store::{Caches, Loaders, Store};
 use crate::tables::sign_in::replay_cache;
 use crate::tables::sign_in::sign_on_queues::SignOnQueues;
 use crate::tables::tokens::TokenIssuance;
-use crate::tables::{accounts, applications, devices, tokens};
+use crate::tables::{applications, devices, tokens};
 
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
@@ -40,15 +43,15 @@ impl Store {
                 kind,
                 applications::BY_ID,
             ),
-            user_accounts: start_loader::<accounts::UserAccountRow>(
+            user_accounts: start_loader::<user_account::UserAccountRow>(
                 &readers,
                 kind,
-                accounts::BY_ACCOUNT_ID,
+                user_account::BY_ACCOUNT_ID,
             ),
-            application_versions: start_loader::<applications::ApplicationVersionRow>(
+            application_versions: start_loader::<version_row::ApplicationVersionRow>(
                 &readers,
                 kind,
-                applications::VERSION_BY_ID,
+                version_row::VERSION_BY_ID,
             ),
             codes: start_loader::<tokens::CodeRow>(&readers, kind, tokens::CODE_BY_ID),
             families: start_loader::<tokens::FamilyRow>(&readers, kind, tokens::FAMILY_BY_ID),
@@ -63,7 +66,11 @@ impl Store {
                 tokens::CLIENT_STATE,
             ),
             devices: start_loader::<devices::DeviceRow>(&readers, kind, devices::DEVICE_BY_ID),
-            inboxes: start_loader::<devices::InboxRow>(&readers, kind, devices::INBOX_BY_DEVICE),
+            inboxes: start_loader::<inbox_row::InboxRow>(
+                &readers,
+                kind,
+                inbox_row::INBOX_BY_DEVICE,
+            ),
         };
         let token_issuance = TokenIssuance::start(&writer, kind);
         let replay_claims = replay_cache::start(&writer, kind);

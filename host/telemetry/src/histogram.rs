@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram as Recorded;
 
-use crate::number::number;
-
 /// The unit of a histogram, and the upper bounds of its buckets. Values are recorded with a precision of 1%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -176,6 +174,20 @@ impl Histogram {
     fn recorded(&self) -> MutexGuard<'_, Option<State>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Converts a number for samples and bounds. A measurement needs no more digits than a float has.
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a measurement needs no more digits than a float has"
+)]
+pub fn number(count: impl TryInto<i64>) -> f64 {
+    field(count) as f64
+}
+
+/// Converts a number for a field of an exported span, because the exporter supports only signed integers.
+pub fn field(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

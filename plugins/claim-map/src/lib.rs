@@ -66,14 +66,14 @@ mod apply;
 mod check;
 mod facts;
 mod pattern;
-mod rule;
+pub mod rule;
 mod schema;
 mod steps;
 
 use assent_plugin_sdk::Description;
 use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input};
 
-pub use rule::Config;
+use rule::Config;
 
 /// Writes claims and attributes by rules.
 pub struct ClaimMap;

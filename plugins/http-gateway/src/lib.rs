@@ -58,7 +58,7 @@
 //!   `poll_after_ms`. `data.state` is the field `state` in the object `data`.
 //! - `[config.statuses]`: the vendor's words, each a list: `pending`, `approved`, `denied` and `expired`.
 
-mod config;
+pub mod config;
 #[cfg(test)]
 mod tests;
 
@@ -67,7 +67,7 @@ use assent_plugin_sdk::delegated::{
     Response, State,
 };
 use assent_plugin_sdk::{Description, Map, Value, json};
-pub use config::Config;
+use config::Config;
 use serde::{Deserialize, Serialize};
 
 /// Sends approval requests to a vendor.

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use assent::domain::audit::verify_export;
+use assent::domain::audit::verify::verify_export;
 use assent_model::audit::jsonl;
 use libfuzzer_sys::fuzz_target;
 

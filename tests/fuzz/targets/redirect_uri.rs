@@ -4,7 +4,7 @@
 #![no_main]
 
 use assent_fuzz::lines;
-use assent_model::application::ApplicationType;
+use assent_model::application_type::ApplicationType;
 use assent_model::redirect::{CheckedRedirect, RedirectUri};
 use libfuzzer_sys::fuzz_target;
 use url::Url;

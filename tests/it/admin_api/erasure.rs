@@ -1,6 +1,6 @@
 //! The effect of an erasure on audit entries of the user's actions in the console, and on stored responses.
 
-use assent::domain::audit::verify;
+use assent::domain::audit::verify::verify;
 use assent_model::audit::chain::Break;
 use assent_store::sql;
 use assent_test_macros::both_databases;

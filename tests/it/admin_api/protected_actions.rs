@@ -6,7 +6,7 @@ use assent_test_macros::both_databases;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use assent::authenticator::PendingRequest;
+use assent::authenticator::enrolled::PendingRequest;
 use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice};
 use assent::domain::protected_actions::ProtectedAction;
 use assent_model::id::UserId;

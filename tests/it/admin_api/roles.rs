@@ -1,6 +1,7 @@
 //! The permissions of each role and scope at each route.
 
-use assent::http::admin_api::{Rule, rules};
+use assent::http::admin_api::routes::Rule;
+use assent::http::admin_api::rules;
 use assent_model::administration::AdminScope;
 use assent_model::user::ConsoleRole;
 use reqwest::{Method, StatusCode};

@@ -1,6 +1,7 @@
 //! The format of the API: problems, methods, media types, cross-origin requests and the OpenAPI document.
 
-use assent::http::admin_api::{openapi_document, rules};
+use assent::http::admin_api::openapi::text as openapi_document;
+use assent::http::admin_api::rules;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

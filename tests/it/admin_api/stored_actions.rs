@@ -1,7 +1,7 @@
 //! Protected actions in the database: types and digests, without names of users in prose. A stored action must still
 //! have the summary that the administrator requested.
 
-use assent::domain::audit::verify;
+use assent::domain::audit::verify::verify;
 use assent_model::audit::chain::Break;
 use assent_store::sql;
 use assent_test_macros::both_databases;

@@ -1,6 +1,6 @@
 //! The summaries of protected actions in the language of the device that shows and signs them.
 
-use assent::authenticator::PendingRequest;
+use assent::authenticator::enrolled::PendingRequest;
 use assent_model::clock::Clock;
 use assent_model::statement::{CallStatement, Decision};
 use reqwest::{Client, Method, StatusCode};

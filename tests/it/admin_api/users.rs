@@ -1,6 +1,6 @@
 //! The permissions of administrators on other users, and the search for users.
 
-use assent::authenticator::Authenticator;
+use assent::authenticator::enrolled::Authenticator;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@ use assent_store::sql::Connection;
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
-use assent::domain::audit::verify;
+use assent::domain::audit::verify::verify;
 use assent_model::audit::chain::{Break, Mark};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::entropy::SystemEntropy;

@@ -1,6 +1,6 @@
 //! An export can be verified without the database.
 
-use assent::domain::audit::{ExportError, verify_export};
+use assent::domain::audit::verify::{ExportError, verify_export};
 use assent_model::audit::chain::Break;
 use assent_model::audit::jsonl;
 

@@ -8,7 +8,8 @@ mod lanes;
 mod pages;
 mod stream;
 
-use assent::domain::audit::{Verdict, verify};
+use assent::domain::audit::verify::Verdict;
+use assent::domain::audit::verify::verify;
 use assent_model::audit::chain::{Break, Record};
 use assent_store::Store;
 use assent_store::sql::Connection;

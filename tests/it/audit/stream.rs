@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use assent::domain::audit::verify_export;
+use assent::domain::audit::verify::verify_export;
 use assent_model::audit::jsonl;
 use assent_store::{Retention, Store};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};

@@ -181,7 +181,8 @@ async fn a_restore_invalidates_credentials_and_reapplies_revocations(database: D
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert!(!recovers(&host, "ada", &codes[0]).await);
     assert!(!recovers(&host, "ada", &codes[1]).await);
-    let enrolled = assent::authenticator::Authenticator::enrol(&unused_link, "Late", None).await;
+    let enrolled =
+        assent::authenticator::enrolled::Authenticator::enrol(&unused_link, "Late", None).await;
     assert!(enrolled.is_err(), "a link of the backup");
     let stale = crate::harness::http_client()
         .get(format!("{}/admin/api/v1/users", host.base))

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use assent::authenticator::PendingRequest;
+use assent::authenticator::enrolled::PendingRequest;
 use axum::Router;
 use axum::routing::post;
 use reqwest::{Method, StatusCode};

@@ -25,7 +25,7 @@ struct TwoApplications {
     other: Application,
     /// The base URL of the second instance, whose settings name the first application.
     base: String,
-    running: assent::app::RunningServer,
+    running: assent::app::serve::RunningServer,
 }
 
 impl TwoApplications {

@@ -1,6 +1,6 @@
 //! `assent authenticator` with several pending requests.
 
-use assent::authenticator::Authenticator;
+use assent::authenticator::enrolled::Authenticator;
 
 use super::{assent, err, out};
 use crate::harness::{Application, Browser, Page, TestHost, TestUser, Text};

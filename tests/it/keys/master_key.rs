@@ -124,7 +124,9 @@ async fn identifiers_and_values_survive_a_new_master_key(database: Database) {
         .open("a cookie", &cookie)
         .expect("opened");
     assert_eq!(opened.as_slice(), b"plain");
-    let verdict = audit::verify(&after.store, None).await.expect("read");
+    let verdict = audit::verify::verify(&after.store, None)
+        .await
+        .expect("read");
     assert!(verdict.broken.is_none(), "{verdict:?}");
 }
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use assent::app;
 use assent::config;
-use assent::domain::Services;
 use assent::domain::keys::signing_keys;
 use assent::domain::keys::signing_keys::{PUBLICATION_MARGIN, RotationOutcome, Takeover};
+use assent::domain::services::Services;
 use assent::keys::TokenType;
 use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
@@ -63,7 +63,7 @@ impl Installation {
         &self,
         clock: &Arc<ManualClock>,
         settings: &str,
-    ) -> Result<Arc<Services>, app::StartError> {
+    ) -> Result<Arc<Services>, app::error::StartError> {
         let text = format!(
             "base_url = \"http://localhost:8080\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \
              \"{}\"\n{settings}\n",

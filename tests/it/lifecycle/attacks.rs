@@ -109,7 +109,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
         ("Chrome on Windows", "This computer")
     );
     // If the device shows the user's own browser instead, it signs another text.
-    let shown = assent::authenticator::PendingRequest {
+    let shown = assent::authenticator::enrolled::PendingRequest {
         browser: "Firefox on Linux".to_owned(),
         ..request.clone()
     };

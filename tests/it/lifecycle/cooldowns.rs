@@ -446,7 +446,8 @@ async fn the_command_line_can_report_a_request() {
     let ada = host.ada().await;
     let page = request_as(&host, &ada, "ada").await;
     let store = host.folder().join("phone.json");
-    let mut file = assent::authenticator::Authenticator::new_file(&store).expect("a file");
+    let mut file =
+        assent::authenticator::enrolled::Authenticator::new_file(&store).expect("a file");
     ada.device.save(&mut file).expect("saved");
     let run = |arguments: &[&str]| {
         let mut command = tokio::process::Command::new(crate::harness::binary("assent"));

@@ -1,6 +1,6 @@
 //! A user's devices: enrolment by another device, revocation, and notifications on the others.
 
-use assent::authenticator::Authenticator;
+use assent::authenticator::enrolled::Authenticator;
 use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};

@@ -1,6 +1,6 @@
 //! Recovery codes for users without an authenticator.
 
-use assent::authenticator::Authenticator;
+use assent::authenticator::enrolled::Authenticator;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};

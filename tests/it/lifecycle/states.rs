@@ -81,7 +81,7 @@ async fn an_enrolment_link_is_invalid_after_suspension_or_termination(database: 
             .await;
         let link = link["link"].text();
         set(&host, &path, closed).await;
-        let refused = assent::authenticator::Authenticator::enrol(link, "Phone", None)
+        let refused = assent::authenticator::enrolled::Authenticator::enrol(link, "Phone", None)
             .await
             .expect_err("closed");
         assert!(

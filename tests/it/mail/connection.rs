@@ -1,7 +1,7 @@
 //! The connection to the SMTP server: TLS, authentication, and the test email with the server's response.
 
 use assent::domain::mail;
-use assent::smtp::SmtpStep;
+use assent::smtp::error::SmtpStep;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

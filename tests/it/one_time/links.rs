@@ -1,6 +1,7 @@
 //! Enrolment links: repeats after a lost response, and the reasons why a link cannot be used.
 
-use assent::authenticator::{Authenticator, PendingEnrolment};
+use assent::authenticator::enrolled::Authenticator;
+use assent::authenticator::enrolment::PendingEnrolment;
 use assent_model::token_text;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};

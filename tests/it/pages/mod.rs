@@ -9,14 +9,14 @@ mod next_steps;
 mod size;
 mod stylesheet;
 
-use assent::http::texts;
+use assent::messages;
 use assent_model::language::Language;
 
 use crate::harness::Page;
 
 /// Returns the text of a message in the catalogue of a language: its first line, up to the first value.
 fn text(language: Language, id: &str) -> String {
-    let line = texts::source(language)
+    let line = messages::source(language)
         .lines()
         .find_map(|line| line.strip_prefix(&format!("{id} = ")));
     let text = line

@@ -4,7 +4,8 @@ mod rejected;
 pub(crate) mod sign_in;
 pub(crate) mod software;
 
-use assent::authenticator::{PendingRequest, Reply};
+use assent::authenticator::enrolled::PendingRequest;
+use assent::authenticator::exchange::Reply;
 use assent::config;
 use assent::domain::devices::relying_party::RelyingParty;
 use assent_model::passkey::PasskeyUse;

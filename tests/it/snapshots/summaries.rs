@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use assent::authenticator::PendingRequest;
-use assent::http::admin_api::openapi_document;
+use assent::authenticator::enrolled::PendingRequest;
+use assent::http::admin_api::openapi::text as openapi_document;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,9 @@
 //! The imports between the files of a crate, as the compiler resolves them, and their cycles.
 //!
 //! An import is a path to an item of another file, in a `use` declaration or in code. A path through a re-export is an
-//! import of the file that defines the item. So a `mod.rs` that only declares and re-exports its children imports none
-//! of them. Code under `#[cfg(test)]` does not count.
+//! import of two files: the one that the path names, and the one that defines the item. A re-export is no import, so a
+//! `mod.rs` that only declares and re-exports its children imports none of them. Code under `#[cfg(test)]` does not
+//! count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,6 +105,8 @@ struct Mention {
 struct Crate {
     modules: BTreeMap<String, Module>,
     mentions: Vec<Mention>,
+    /// The files with a declaration such as `pub use`.
+    reexporting: BTreeSet<String>,
 }
 
 /// Returns the module of a file below `src`.
@@ -137,6 +140,7 @@ impl Crate {
                 file,
                 tokens: &tokens,
                 at: 0,
+                is_reexport: false,
             }
             .module(&module_of(file));
         }
@@ -174,6 +178,19 @@ impl Crate {
         Some((self.modules.get(&at)?, true))
     }
 
+    /// Returns the module that a path names, without its re-exports.
+    fn named(&self, path: &[String]) -> Option<&Module> {
+        let mut at = path.first()?.clone();
+        for name in &path[1..] {
+            let child = format!("{at}::{name}");
+            if !self.modules.contains_key(&child) {
+                break;
+            }
+            at = child;
+        }
+        self.modules.get(&at)
+    }
+
     /// Returns the lines in which each file imports another one.
     fn imports(&self) -> BTreeMap<(String, String), BTreeSet<usize>> {
         let mut imports: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
@@ -181,10 +198,16 @@ impl Crate {
             let Some((target, is_module)) = self.resolve(&mention.path, HOPS) else {
                 continue;
             };
+            if mention.is_declaration && is_module {
+                continue;
+            }
             let file = &self.modules[&mention.module].file;
-            if *file != target.file && !(mention.is_declaration && is_module) {
-                let import = (file.clone(), target.file.clone());
-                imports.entry(import).or_default().insert(mention.line);
+            let named = self.named(&mention.path);
+            for target in [Some(target), named].into_iter().flatten() {
+                if *file != target.file {
+                    let import = (file.clone(), target.file.clone());
+                    imports.entry(import).or_default().insert(mention.line);
+                }
             }
         }
         imports
@@ -197,6 +220,8 @@ struct Reader<'a> {
     file: &'a str,
     tokens: &'a [(usize, Token<'a>)],
     at: usize,
+    /// Whether the current declaration has a visibility (`pub use`).
+    is_reexport: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -245,6 +270,9 @@ impl<'a> Reader<'a> {
                 }
                 // `impl Trait + use<'_>` is not a declaration.
                 Token::Word("use") if self.peek(1) != Some(Token::Mark('<')) => {
+                    let before = self.at.checked_sub(1).map(|at| self.tokens[at].1);
+                    self.is_reexport =
+                        matches!(before, Some(Token::Word("pub") | Token::Mark(')')));
                     self.at += 1;
                     self.declaration(module, &absolute(module, &[]));
                     continue;
@@ -359,15 +387,23 @@ impl<'a> Reader<'a> {
         let name = name.map_or(last, str::to_owned);
         // If a declaration binds its own first word, its path begins at another crate.
         let is_outside = path.len() == 2 && path.first().is_some_and(|first| first == module);
-        if name != "*" && !is_outside {
+        let is_named = name != "*";
+        if is_named && !is_outside {
             self.own(module).bindings.insert(name.clone(), path.clone());
         }
-        self.read.mentions.push(Mention {
-            module: module.to_owned(),
-            path,
-            line,
-            is_declaration: name != "*",
-        });
+        if self.is_reexport {
+            // `pub use name` exports a macro of the file itself.
+            if !(is_named && is_outside) {
+                self.read.reexporting.insert(self.file.to_owned());
+            }
+        } else {
+            self.read.mentions.push(Mention {
+                module: module.to_owned(),
+                path,
+                line,
+                is_declaration: is_named,
+            });
+        }
     }
 }
 
@@ -394,9 +430,69 @@ fn step(path: &mut Vec<String>, word: &str) {
     }
 }
 
+/// Returns the cycles of imports in the Rust files of a crate, by their paths below `src`.
+pub(super) fn rust_cycles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
+    cycles(files, &Crate::read(files).imports())
+}
+
+/// Returns the files of a crate that re-export names and hold code too, by their paths below `src`.
+pub(super) fn reexports_beside_code(files: &BTreeMap<String, String>) -> Vec<String> {
+    let crate_files = Crate::read(files);
+    let has_code = |file: &str| {
+        let mut own = crate_files.modules.values();
+        own.any(|module| module.file == file && !module.items.is_empty())
+    };
+    let with_both = files
+        .keys()
+        .filter(|file| crate_files.reexporting.contains(*file) && has_code(file));
+    with_both.cloned().collect()
+}
+
+/// Returns the cycles of imports in JavaScript modules, by their paths.
+pub(super) fn javascript_cycles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
+    let mut imports: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (file, text) in files {
+        let code = text.lines().enumerate().filter(|(_, line)| {
+            let line = line.trim_start();
+            !["//", "/*", "*"].iter().any(|mark| line.starts_with(mark))
+        });
+        for (index, line) in code {
+            for from in [" from '", "import '", "import('"] {
+                let named = line
+                    .split_once(from)
+                    .and_then(|(_, rest)| rest.split_once('\''));
+                if let Some((relative, _)) = named {
+                    let import = (file.clone(), beside(file, relative));
+                    imports.entry(import).or_default().insert(index + 1);
+                }
+            }
+        }
+    }
+    imports.retain(|(_, imported), _| files.contains_key(imported));
+    cycles(files, &imports)
+}
+
+/// Returns the path of a file that another one names relative to its own folder.
+fn beside(file: &str, relative: &str) -> String {
+    let mut path: Vec<&str> = file.split('/').collect();
+    path.pop();
+    for part in relative.split('/') {
+        match part {
+            "." => {}
+            ".." => {
+                path.pop();
+            }
+            name => path.push(name),
+        }
+    }
+    path.join("/")
+}
+
 /// Returns the groups of files that import each other. Each import has the form `file:line imports file`.
-pub(super) fn cycles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
-    let imports = Crate::read(files).imports();
+fn cycles(
+    files: &BTreeMap<String, String>,
+    imports: &BTreeMap<(String, String), BTreeSet<usize>>,
+) -> Vec<Vec<String>> {
     let mut imported_by: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (importer, imported) in imports.keys() {
         imported_by.entry(importer).or_default().push(imported);
@@ -412,7 +508,7 @@ pub(super) fn cycles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
     }
     let reaches = |from: &str, to: &str| reached[from].contains(to);
     let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for ((importer, imported), lines) in &imports {
+    for ((importer, imported), lines) in imports {
         if reaches(imported, importer) {
             let first = files
                 .keys()
@@ -430,14 +526,19 @@ pub(super) fn cycles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::cycles;
+    use super::{javascript_cycles, reexports_beside_code, rust_cycles};
+    use std::collections::BTreeMap;
 
-    /// Returns the cycles of a crate with these files, each given as path and text.
+    /// The files with these paths and texts.
+    fn files_of(files: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let files = files.iter();
+        files
+            .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()))
+            .collect()
+    }
+
     fn cycles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
-        let files = files
-            .iter()
-            .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()));
-        cycles(&files.collect())
+        rust_cycles(&files_of(files))
     }
 
     #[test]
@@ -449,6 +550,63 @@ mod tests {
             ("b.rs", "use super::A;\npub struct B(A);\n"),
         ];
         assert_eq!(cycles_of(&files), Vec::<Vec<String>>::new());
+        assert_eq!(
+            reexports_beside_code(&files_of(&files)),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn a_parent_that_reexports_a_child_and_serves_it_is_a_cycle() {
+        let files = [
+            (
+                "lib.rs",
+                "mod a;\nmod b;\npub use a::A;\nfn f() { b::g(); }\n",
+            ),
+            ("a.rs", "pub struct A;\n"),
+            ("b.rs", "use super::A;\npub fn g() {}\n"),
+        ];
+        assert_eq!(reexports_beside_code(&files_of(&files)), ["lib.rs"]);
+        let cycles = cycles_of(&files);
+        let [cycle] = cycles.as_slice() else {
+            panic!("{cycles:?}")
+        };
+        assert!(cycle.contains(&"b.rs:1 imports lib.rs".to_owned()));
+    }
+
+    #[test]
+    fn cycles_of_javascript_modules_are_detected() {
+        let files = |back: &'static str| {
+            files_of(&[
+                ("console/main.js", "import { a } from './pages/a.js';\n"),
+                (
+                    "console/pages/a.js",
+                    "import {\n  b,\n} from '../b.js';\nexport const a = b;\n",
+                ),
+                ("console/b.js", back),
+            ])
+        };
+        for harmless in [
+            "export const b = 1;\n",
+            "/** @typedef {import('./pages/a.js').A} A */\nexport const b = 1;\n",
+            "// from './pages/a.js'\nimport { c } from './c.js';\n",
+        ] {
+            let found = javascript_cycles(&files(harmless));
+            assert_eq!(found, Vec::<Vec<String>>::new(), "{harmless}");
+        }
+        for back in [
+            "import { a } from './pages/a.js';\n",
+            "import './pages/a.js';\n",
+            "const { a } = await import('./pages/a.js');\n",
+            "export { a } from './pages/a.js';\n",
+        ] {
+            let found = javascript_cycles(&files(back));
+            let expected = [
+                "console/b.js:1 imports console/pages/a.js",
+                "console/pages/a.js:3 imports console/b.js",
+            ];
+            assert_eq!(found, [expected], "{back}");
+        }
     }
 
     #[test]

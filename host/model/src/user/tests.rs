@@ -1,8 +1,9 @@
 use proptest::prelude::*;
 
 use super::LifecycleState::{Active, Invited, Suspended, Terminated};
-use super::{Profile, is_other_address};
+use super::is_other_address;
 use crate::name::LoginName;
+use crate::user::profile::Profile;
 
 /// Returns a profile with only this member.
 fn with(name: &str, value: &str) -> Profile {

@@ -4,7 +4,7 @@
 use wasmtime::component::{Component, HasSelf, Linker};
 
 use crate::bindings::approval::assent::host::{clock, http, log};
-use crate::call::CallState;
+use crate::call::state::CallState;
 
 /// The imports of the components of both contracts: the log, the clock, and HTTP to the granted hosts.
 pub(super) const IMPORTS: &[&str] = &[

@@ -10,7 +10,8 @@ use super::types::{
 use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
 use crate::bindings::approval::ApprovalChannelPre;
 use crate::bindings::approval::exports::assent::approval::channel as wit;
-use crate::call::{CallOrigin, CallState, Runner, fresh, fresh_for};
+use crate::call::state::CallState;
+use crate::call::{CallOrigin, Runner, fresh, fresh_for};
 use crate::contract::{
     CallFuture, ChannelComponent, ContractVersion, DescribedComponent, LinkedComponent,
 };

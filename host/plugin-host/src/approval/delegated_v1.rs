@@ -9,7 +9,8 @@ use super::types::{
 use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
 use crate::bindings::delegated::DelegatedApprovalChannelPre;
 use crate::bindings::delegated::exports::assent::approval::delegated_channel as wit;
-use crate::call::{CallOrigin, CallState, Runner, fresh, fresh_for};
+use crate::call::state::CallState;
+use crate::call::{CallOrigin, Runner, fresh, fresh_for};
 use crate::contract::{
     CallFuture, ChannelComponent, ContractVersion, DescribedComponent, LinkedComponent,
 };

@@ -41,7 +41,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::call::EgressMode;
+    use crate::call::state::EgressMode;
 
     #[test]
     fn all_memories_of_a_call_share_one_limit() {

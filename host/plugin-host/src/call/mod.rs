@@ -11,7 +11,7 @@
 mod host_functions;
 mod limiter;
 mod own_time;
-mod state;
+pub(crate) mod state;
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -35,8 +35,7 @@ use assent_model::clock::SharedClock;
 use assent_model::id::Did;
 use assent_telemetry::{SPANS, field};
 use own_time::OwnTime;
-pub(crate) use state::{CallState, EgressMode};
-use state::{LOG_LINES, REQUESTS};
+use state::{CallState, EgressMode, LOG_LINES, REQUESTS};
 
 /// The message of a Rust plugin before it traps because it requested the time.
 const NO_TIME: &str = "time not implemented on this platform";

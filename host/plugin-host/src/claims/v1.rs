@@ -7,7 +7,8 @@ use super::{ClaimInput, Edit, MapError, Protocol, SamlAttribute, ValueType};
 use crate::bindings::approval::assent::host::log;
 use crate::bindings::claims::ClaimMapperPre;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
-use crate::call::{CallOrigin, CallState, Runner, fresh, fresh_for};
+use crate::call::state::CallState;
+use crate::call::{CallOrigin, Runner, fresh, fresh_for};
 use crate::contract::{
     CallFuture, ContractVersion, DescribedComponent, LinkedComponent, MapperComponent,
 };

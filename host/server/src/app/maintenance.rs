@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::config::HumanDuration;
 use crate::domain;
-use crate::domain::Services;
 use crate::domain::keys::{sealing_keys, signing_keys};
 use crate::domain::operations::metric_families::families;
+use crate::domain::services::Services;
 use crate::otlp;
 use assent_store::{Retention, StoreError};
 
@@ -40,7 +40,7 @@ pub(super) async fn delete_expired(services: Arc<Services>) {
     };
     loop {
         // Retention deletes the requests.
-        if let Err(error) = domain::approvals::approval::record_ends(&services).await {
+        if let Err(error) = domain::approvals::approval::ends::record_ends(&services).await {
             tracing::warn!(%error, "ends of sign-ins not recorded");
         }
         services.store.forget_cached_rows();

@@ -15,8 +15,8 @@ use crate::app::maintenance::{
 };
 use crate::app::supervision::{Pauses, supervise};
 use crate::config::{Http, ListenAddress};
-use crate::domain::Services;
 use crate::domain::operations::metrics::ListenerCertificate;
+use crate::domain::services::Services;
 use crate::http::{ListenSocket, Listener, NewConnectionBounds};
 use crate::oidc::backchannel;
 use crate::{domain, http};
@@ -165,7 +165,7 @@ fn start_background(services: &Arc<Services>) -> JoinSet<()> {
         &mut background,
         services,
         "audit_streams",
-        domain::audit::stream,
+        domain::audit::stream::run,
     );
     background
 }

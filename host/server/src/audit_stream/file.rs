@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use super::StreamError;
+use crate::audit_stream::error::StreamError;
 use crate::audit_stream::error::StreamFileError;
 use assent_model::audit::chain::Record;
 use assent_model::audit::jsonl;

@@ -1,16 +1,15 @@
 //! The targets of the audit stream: a file, and syslog. This module is an adapter: it delivers entries, and does not
 //! know their source or the time of delivery.
 
-mod error;
-mod file;
-mod syslog;
+pub mod error;
+pub mod file;
+pub mod syslog;
 
 use assent_model::audit::chain::Record;
 
-pub use error::StreamError;
-pub use error::StreamFileError;
-pub use file::FileStream;
-pub use syslog::SyslogStream;
+use error::StreamError;
+use file::FileStream;
+use syslog::SyslogStream;
 
 /// A target of the audit stream.
 #[derive(Debug)]

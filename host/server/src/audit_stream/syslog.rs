@@ -10,7 +10,7 @@ use std::path::Path;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpStream, UdpSocket, UnixDatagram, UnixStream, lookup_host};
 
-use super::StreamError;
+use crate::audit_stream::error::StreamError;
 use assent_model::audit::chain::Record;
 use assent_model::syslog::{LONGEST_DATAGRAM, SyslogAddress, message};
 

@@ -1,5 +1,6 @@
 //! `assent audit`
 
+use crate::domain::audit::verify;
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
@@ -10,7 +11,8 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
-use crate::domain::{Services, audit};
+use crate::domain::audit;
+use crate::domain::services::Services;
 use assent_admin_client::terminal;
 use assent_model::audit::chain::{Heads, Place, Positions, VerificationCounts};
 use assent_model::audit::jsonl;
@@ -101,12 +103,12 @@ async fn verify(
     }
 }
 
-fn verify_file(file: &PathBuf) -> anyhow::Result<audit::Verdict> {
+fn verify_file(file: &PathBuf) -> anyhow::Result<verify::Verdict> {
     let verdict = if file.as_os_str() == "-" {
-        audit::verify_export(std::io::stdin().lock())
+        verify::verify_export(std::io::stdin().lock())
     } else {
         let opened = File::open(file).with_context(|| file.display().to_string())?;
-        audit::verify_export(BufReader::new(opened))
+        verify::verify_export(BufReader::new(opened))
     };
     verdict.with_context(|| file.display().to_string())
 }
@@ -114,14 +116,14 @@ fn verify_file(file: &PathBuf) -> anyhow::Result<audit::Verdict> {
 async fn verify_database(
     config: &ConfigFile,
     heads: Option<Heads>,
-) -> anyhow::Result<audit::Verdict> {
+) -> anyhow::Result<verify::Verdict> {
     let services = host_without_plugins(config.path()).await?;
     let verified = async {
-        let mut verdict = audit::verify(&services.store, None).await?;
+        let mut verdict = audit::verify::verify(&services.store, None).await?;
         if let Some(heads) = heads
             && verdict.broken.is_none()
         {
-            verdict.broken = audit::compare_heads(&services.store, &heads).await?;
+            verdict.broken = verify::compare_heads(&services.store, &heads).await?;
         }
         anyhow::Ok(verdict)
     };
@@ -131,7 +133,7 @@ async fn verify_database(
 }
 
 /// Prints the result on standard output.
-fn print_verdict(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<()> {
+fn print_verdict(verdict: &verify::Verdict, is_file: bool, json: bool) -> anyhow::Result<()> {
     let VerificationCounts {
         entries,
         erased,

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 
-use crate::authenticator::{Authenticator, NoResponse, PendingEnrolment};
+use crate::authenticator::enrolled::Authenticator;
+use crate::authenticator::enrolment::PendingEnrolment;
+use crate::authenticator::exchange::NoResponse;
 use assent_admin_client::terminal;
 use assent_model::approval::MatchingNumber;
 use assent_model::id::ApprovalId;
@@ -134,7 +136,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             };
             match &request.action {
                 Some(action) => {
-                    let action = terminal::harmless_lines(action);
+                    let action = assent_model::printable::lines(action);
                     terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
                 }
                 None => terminal::report_line(format_args!(

@@ -1,5 +1,6 @@
 //! `assent config check`
 
+use crate::app::listen;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use crate::app::Environment;
 use crate::cli::config_file::settings;
 use crate::config::Settings;
-use crate::domain::audit::check_streams;
+use crate::domain::audit::stream::check as check_streams;
 use crate::domain::operations::plugin_specs::each_plugin_spec;
 use crate::geoip::GeoIp;
 use crate::{app, config};
@@ -95,7 +96,7 @@ impl Problems<'_> {
 /// Reads the files that the settings name, except the plugins.
 fn check_files(settings: &Settings, problems: &mut Problems<'_>) {
     let Environment { clock, entropy, .. } = Environment::of_this_program(problems.file);
-    problems.note(app::identities(settings, &clock));
+    problems.note(listen::identities(settings, &clock));
     problems.note_of("database.url", Database::check_url(&settings.database.url));
     for error in app::secret_file_errors(settings, &entropy) {
         problems.add(&error.to_string());

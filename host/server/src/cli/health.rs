@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 
-use crate::cli::api::reach;
+use crate::cli::api::connection::reach;
 use crate::cli::config_file::{ConfigFile, settings};
 use assent_admin_client::terminal;
 
@@ -42,6 +42,6 @@ pub(super) async fn run(arguments: Health) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     };
-    terminal::report(terminal::harmless_lines(&answer.text().await?));
+    terminal::report(assent_model::printable::lines(&answer.text().await?));
     Ok(code)
 }

@@ -34,7 +34,7 @@ use crate::config::Settings;
 use crate::domain::admin;
 use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
 use crate::domain::keys::token_epochs::revoke_all_tokens;
-use crate::http::admin_api::openapi_document;
+use crate::http::admin_api::openapi::text as openapi_document;
 use crate::http::devices;
 use assent_admin_client::environment::without_empty_variables;
 use assent_admin_client::{error, terminal};
@@ -169,7 +169,7 @@ pub fn run() -> ExitCode {
         Err(error) => {
             terminal::note(format_args!(
                 "assent: {}",
-                terminal::harmless_lines(&format!("{error:#}"))
+                assent_model::printable::lines(&format!("{error:#}"))
             ));
             error
                 .downcast_ref::<error::CommandError>()

@@ -9,13 +9,15 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use tempfile::Builder;
 
-use crate::app::{chain_context, existing_master_keys};
+use crate::app::chain_context;
+use crate::app::master_keys::existing_master_keys;
 use crate::cli::backup::archive::{OpenBackup, folder_of, persist_file};
 use crate::cli::backup::header::DumpKind;
 use crate::cli::backup::postgres;
 use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::config::Settings;
-use crate::domain::audit::{LaterChanges, RepeatedChange, later_changes, moment, moment_text};
+use crate::domain::audit::continuation::{LaterChanges, RepeatedChange, later_changes};
+use crate::domain::audit::{moment, moment_text};
 use assent_admin_client::terminal::{self, harmless};
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::entropy::{SharedEntropy, SystemEntropy};

@@ -12,13 +12,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::app;
-use crate::app::{Environment, Shutdown};
+use crate::app::Environment;
+use crate::app::serve::Shutdown;
 use crate::cli::config_file::{check_user, settings};
 use crate::cli::log;
 use crate::cli::qr_code::print_qr;
 use crate::config::Settings;
-use crate::domain::Services;
 use crate::domain::operations::bootstrap::BootstrapResult;
+use crate::domain::services::Services;
 use crate::otlp::TraceExport;
 use assent_admin_client::terminal;
 use assent_model::audit::AuditContext;
@@ -39,7 +40,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(%error, "limit of open files not raised");
     }
-    let ports = app::listen(&settings).await?;
+    let ports = app::listen::listen(&settings).await?;
     let surroundings = Environment {
         dropped_log_lines: Some(log.lost.clone()),
         collector,
@@ -48,7 +49,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     };
     let services = app::compose(settings, surroundings).await?;
     let made = app::prepare_bootstrap(&services).await?;
-    let running = app::serve(services, ports)?;
+    let running = app::serve::serve(services, ports)?;
     tracing::info!(address = %running.address, issuer = running.services.issuer, "serving");
     let settings = &running.services.settings;
     if settings.is_https()

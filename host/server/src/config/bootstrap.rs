@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use assent_model::application::{ApplicationType, InitiateLoginUri};
+use assent_model::application::InitiateLoginUri;
+use assent_model::application_type::ApplicationType;
 use assent_model::name::LoginName;
 use assent_model::redirect::RedirectUri;
 

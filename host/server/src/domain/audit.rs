@@ -1,20 +1,16 @@
 //! The use cases that write and read the audit log. An entry is stored in the transaction of the change that it
 //! records.
 
-mod continuation;
-mod stream;
-pub(super) mod streams;
-mod verify;
-
-pub use continuation::{ContinuationError, LaterChanges, RepeatedChange, later_changes};
-pub use stream::{check as check_streams, run as stream};
-pub use streams::{StreamStatus, Streams};
-pub use verify::{ExportError, Verdict, compare_heads, verify, verify_export};
+pub mod continuation;
+pub mod stream;
+pub mod streams;
+pub mod verify;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, UserId};

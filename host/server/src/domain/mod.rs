@@ -11,21 +11,12 @@ pub mod audit;
 pub mod browser_words;
 pub mod claims;
 pub mod devices;
-mod error;
+pub mod error;
 pub mod keys;
 pub mod mail;
 pub mod operations;
 pub mod portal;
 pub mod protected_actions;
-mod services;
+pub mod services;
 pub mod sessions;
 pub mod sign_in;
-
-use std::time::Duration;
-
-pub use error::InternalError;
-pub use services::Services;
-
-const fn seconds(count: u32) -> Duration {
-    Duration::from_secs(count as u64)
-}

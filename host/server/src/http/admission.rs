@@ -15,8 +15,8 @@ use hyper::body::{Frame, SizeHint};
 use super::devices::{DeviceApiError, ErrorCode};
 use super::outage::unavailable;
 use super::refusals;
-use crate::domain::Services;
 use crate::domain::operations::admission::{AdmittedRequest, RequestClass};
+use crate::domain::services::Services;
 
 /// Rejects requests that no browser and no well-behaved application sends, and under overload the least urgent
 /// requests.

@@ -12,7 +12,7 @@ use openssl::sha::sha256;
 use serde_json::Value;
 
 use super::script_texts;
-use super::texts::Message;
+use crate::messages::Message;
 use assent_model::language::Language;
 
 /// A file to serve.
@@ -132,6 +132,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/user_links.js",
     JAVASCRIPT "console/form.js",
     JAVASCRIPT "console/icons.js",
+    JAVASCRIPT "console/importer.js",
     JAVASCRIPT "console/language.js",
     JAVASCRIPT "console/language_switch.js",
     JSON "console/german.json",
@@ -193,6 +194,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/new_application.js",
     JAVASCRIPT "console/pages/overview.js",
     JAVASCRIPT "console/pages/chosen_users.js",
+    JAVASCRIPT "console/pages/group_picker.js",
     JAVASCRIPT "console/pages/groups.js",
     JAVASCRIPT "console/pages/picker.js",
     JAVASCRIPT "console/pages/plugins.js",

@@ -12,13 +12,14 @@ use super::context::Browser;
 use super::home::signed_in_header;
 use super::pages::ConsolePage;
 use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
-use super::texts::Message;
 use crate::domain::approvals::channels;
-use crate::domain::operations::rate_limits::Network;
+use crate::domain::error::InternalError;
+use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::login;
-use crate::domain::{InternalError, Services};
 use crate::http::operations::rate_limits;
+use crate::messages::Message;
 use assent_model::language::Language;
 use assent_model::login::{LocalPage, LoginRequest};
 

@@ -7,7 +7,7 @@ use axum::extract::{ConnectInfo, Request};
 use axum::http::{Extensions, HeaderMap, HeaderName};
 
 use crate::config::IpNetwork;
-use crate::domain::Services;
+use crate::domain::services::Services;
 use crate::http::handshake::HandshakeCredentials;
 use crate::http::header_text;
 

@@ -6,7 +6,7 @@ use askama::Template;
 use askama::filters::Safe;
 
 use super::assets;
-use super::texts::Message;
+use crate::messages::Message;
 use assent_model::language::Language;
 
 /// The layout of every page.

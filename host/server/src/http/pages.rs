@@ -13,24 +13,20 @@
 //! application. On the page whose form leads to an application, it is only that scheme. Browsers check redirects
 //! against it as well. `data:` images are the enrolment's QR code. A page never reveals whether an account exists.
 
-mod link;
-mod login;
-mod protocol;
-mod sign_out;
+pub mod link;
+pub mod login;
+pub mod protocol;
+pub mod sign_out;
 
 use askama::Template;
 
-use super::texts::Message;
+use crate::messages::Message;
 
-pub use super::layout::{Layout, Page, Support};
-pub use link::Link;
-pub(crate) use login::time_left;
-pub use login::{
-    Choice, ConfirmPage, ConsentPage, EndedPage, EndedPageKind, FollowedSignIn, LoginPage,
-    PasskeyForm, ReturnNotice, Scan, WaitingPage,
-};
-pub use protocol::{AlreadySignedInPage, FormPostPage, SamlStartPage, TestSignInPage};
-pub use sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage};
+use super::layout::{Layout, Page};
+use link::Link;
+use login::{ConfirmPage, ConsentPage, EndedPage, LoginPage, WaitingPage};
+use protocol::{AlreadySignedInPage, FormPostPage, SamlStartPage, TestSignInPage};
+use sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage};
 
 /// Returns the first letter of an application's name, which replaces a missing logo.
 pub(super) fn initial_of(name: &str) -> String {

@@ -11,8 +11,8 @@ use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::outage::unavailable;
-use crate::domain::InternalError;
 use crate::domain::admin::{AdminError, ManifestError, RequiredApproval};
+use crate::domain::error::InternalError;
 use assent_model::language::Language;
 
 /// Defines the problem types: name, status, title.

@@ -10,10 +10,11 @@ use axum::response::{IntoResponse, Response};
 use super::admin_api;
 use super::header_text;
 use super::oidc::client_calls;
-use super::pages::Link;
 use super::reply::ErrorReply;
-use super::texts::{Message, preferred};
-use crate::domain::Services;
+use super::texts::preferred;
+use crate::domain::services::Services;
+use crate::http::pages::link::Link;
+use crate::messages::Message;
 use assent_model::language::Language;
 
 /// The longest path with its query, in bytes.

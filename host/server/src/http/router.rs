@@ -2,6 +2,11 @@
 
 mod responses;
 
+use crate::http::portal::applications;
+use crate::http::sign_in::login::followed;
+use crate::http::sign_in::login::identify;
+use crate::http::sign_in::login::leave;
+use crate::http::sign_in::login::passkey;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +26,8 @@ use super::admission::admit;
 use super::compression::{CompressedDocuments, compress_document};
 use super::fetch_metadata::reject_embedded;
 use super::{admin_api, console, home, portal};
-use crate::domain::Services;
 use crate::domain::operations::idempotency::UNDER_WAY;
+use crate::domain::services::Services;
 use crate::http::approvals::callbacks;
 use crate::http::devices;
 use crate::http::devices::recover;
@@ -56,7 +61,7 @@ const MTLS_PATHS: [&str; 4] = [
 pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router {
     let documents = Arc::new(CompressedDocuments::default());
     let own = Router::new()
-        .route("/", get(portal::start_page))
+        .route("/", get(applications::show))
         .route("/sign-out", post(home::sign_out))
         .route("/session/ended", get(session_end::ended))
         .route("/consents/withdraw", post(consent::withdraw))
@@ -259,27 +264,30 @@ fn sign_in_routes(
             get(sign_on::sign_on).post(sign_on::sign_on_by_post),
         )
         .route("/sso/sign-on/{id}", get(sign_on::proceed))
-        .route("/login/{id}", get(login::show).post(login::identify))
-        .route("/login/{id}/return", get(login::return_by_itself))
+        .route(
+            "/login/{id}",
+            get(login::show).post(login::identify::identify),
+        )
+        .route("/login/{id}/return", get(leave::return_by_itself))
         .route("/sign-in", get(portal::sign_in));
     head_without_effect(pages)
         .route(
             "/sso/metadata/{application}",
             document(documents, get(metadata::metadata)),
         )
-        .route("/login/{id}/events", get(login::events))
-        .route("/login/{id}/state", get(login::state))
-        .route("/login/{id}/passkey", post(login::passkey))
+        .route("/login/{id}/events", get(followed::events))
+        .route("/login/{id}/state", get(followed::state))
+        .route("/login/{id}/passkey", post(login::passkey::passkey))
         .route(
             "/login/{id}/passkey/challenge",
-            post(login::passkey_challenge),
+            post(passkey::passkey_challenge),
         )
         .route("/login/{id}/cancel", post(login::cancel))
         .route("/login/{id}/again", post(login::again))
-        .route("/login/{id}/continue", post(login::proceed))
+        .route("/login/{id}/continue", post(identify::proceed))
         .route("/login/{id}/confirm", post(confirm::confirm))
         .route("/login/{id}/consent", post(consent::decide))
-        .route("/login/{id}/leave", post(login::leave))
+        .route("/login/{id}/leave", post(login::leave::leave))
         .layer(from_fn_with_state(
             Arc::clone(services),
             rate_limits::sign_in,

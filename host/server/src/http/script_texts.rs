@@ -11,7 +11,7 @@ use fluent_syntax::ast::{
 };
 use serde_json::{Map, Value, json};
 
-use super::texts::source;
+use crate::messages::source;
 use assent_model::language::Language;
 
 static ENGLISH_WAITING: LazyLock<String> =

@@ -11,8 +11,8 @@ use axum::http::header::ACCEPT_LANGUAGE;
 use axum::http::request::Parts;
 
 use super::header_text;
-use crate::domain::Services;
-pub use crate::messages::{Message, source};
+use crate::domain::services::Services;
+use crate::messages::Message;
 use assent_model::language::Language;
 
 /// Returns the language that a browser prefers, or the operator's language.

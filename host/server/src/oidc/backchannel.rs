@@ -12,9 +12,10 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use crate::domain::claims::standard_claims::sid_of;
+use crate::domain::error::InternalError;
 use crate::domain::operations::metrics::LogoutAttempt;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{InternalError, Services};
+use crate::domain::services::Services;
 use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::{Did, TokenId};

@@ -4,7 +4,8 @@ use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use super::tokens;
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::token::prefix;
 use assent_telemetry::SPANS;
 

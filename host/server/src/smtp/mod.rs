@@ -1,8 +1,8 @@
 //! The SMTP client: it sends one message, or checks the connection. Messages and replies use `lettre`, and TLS uses
 //! OpenSSL.
 
-mod connection;
-mod error;
+pub mod connection;
+pub mod error;
 mod reply_lines;
 mod stream;
 
@@ -23,8 +23,8 @@ use assent_telemetry::SPANS;
 use connection::StepError;
 use error::one_line;
 
-pub use connection::SmtpSecurity;
-pub use error::{SmtpError, SmtpStep};
+use connection::SmtpSecurity;
+use error::{SmtpError, SmtpStep};
 
 /// The SMTP server, and the way to use it.
 #[derive(Clone, Debug)]

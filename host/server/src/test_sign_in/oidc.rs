@@ -7,12 +7,15 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::claims::traces;
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::DerivedValue;
-use crate::domain::{InternalError, Services};
+use crate::domain::sign_in::test_sign_in::record;
 use crate::oidc::bearer::BearerToken;
 use crate::oidc::client_auth::AuthenticatedClient;
-use crate::oidc::grant::{self, CodeExchange};
+use crate::oidc::grant::authorization_code;
+use crate::oidc::grant::authorization_code::CodeExchange;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::userinfo;
 use assent_model::application::Application;
@@ -110,7 +113,7 @@ pub async fn take_up(
             || detail.to_owned(),
             |cause| format!("{detail}, because {cause}"),
         );
-        test_sign_in::record_step(
+        record::record_step(
             services,
             test_sign_in.id,
             TestSignInStep::Response,
@@ -132,7 +135,7 @@ pub async fn take_up(
     let data =
         json!({ "code": shortened(code), "state": "as it was sent", "iss": services.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
-    test_sign_in::record_step(services, test_sign_in.id, TestSignInStep::Response, note).await?;
+    record::record_step(services, test_sign_in.id, TestSignInStep::Response, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| FamilyId::from_bytes(token.id()));
     let (outcome, result) = redeem(services, open, code).await?;
     finish(services, test_sign_in, outcome, result, family).await
@@ -149,7 +152,7 @@ async fn finish(
     if let (Some(stored_result), Value::Object(result)) = (stored_result.as_object_mut(), result) {
         stored_result.extend(result);
     }
-    test_sign_in::end(services, test_sign_in, outcome, stored_result, family).await?;
+    record::end(services, test_sign_in, outcome, stored_result, family).await?;
     Ok(outcome)
 }
 
@@ -260,11 +263,11 @@ async fn exchange(
         verifier: Some(&verifier),
         purpose: SignInPurpose::TestSignIn(test_sign_in.id),
     };
-    let response = match grant::redeem(services, &client, presented).await {
+    let response = match authorization_code::redeem(services, &client, presented).await {
         Ok(response) => serde_json::to_value(response).unwrap_or_default(),
         Err(error) => {
             let note = StepNote::bad(error.to_string()).with(json!({ "error": error.code() }));
-            test_sign_in::record_step(
+            record::record_step(
                 services,
                 test_sign_in.id,
                 TestSignInStep::TokenExchange,
@@ -285,7 +288,7 @@ async fn exchange(
         succeeded: has_nonce,
         ..StepNote::good(detail)
     };
-    test_sign_in::record_step(
+    record::record_step(
         services,
         test_sign_in.id,
         TestSignInStep::TokenExchange,
@@ -322,7 +325,7 @@ async fn userinfo(
             (note, Err(TestFailure::new(code, &error)))
         }
     };
-    test_sign_in::record_step(services, test_sign_in.id, TestSignInStep::Userinfo, note).await?;
+    record::record_step(services, test_sign_in.id, TestSignInStep::Userinfo, note).await?;
     Ok(result)
 }
 

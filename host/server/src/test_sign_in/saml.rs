@@ -5,9 +5,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::DerivedValue;
-use crate::domain::{InternalError, Services};
+use crate::domain::sign_in::test_sign_in::record;
 use crate::saml::peer::single_sign_on_url;
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
@@ -161,8 +163,8 @@ pub async fn take_up(
             (TestSignInOutcome::Failed, StepNote::bad(why), result)
         }
     };
-    test_sign_in::record_step(services, test_sign_in.id, TestSignInStep::Response, note).await?;
-    test_sign_in::end(services, test_sign_in, outcome, result, None).await?;
+    record::record_step(services, test_sign_in.id, TestSignInStep::Response, note).await?;
+    record::end(services, test_sign_in, outcome, result, None).await?;
     Ok(outcome)
 }
 

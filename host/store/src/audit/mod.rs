@@ -17,7 +17,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 use serde_json::{Map, Value};
 
-pub use crate::audit::lanes::SKEW;
+use crate::audit::lanes::SKEW;
 use crate::engine::deferred;
 use crate::engine::rows::{cell, from_json, moment, parse};
 use crate::tables::administration::request_attempts;

@@ -1,5 +1,6 @@
 //! Opening the database. Only this module chooses between SQLite and PostgreSQL.
 
+use crate::engine::migrations::applied;
 use std::num::NonZeroU32;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
@@ -9,9 +10,10 @@ use crate::engine::connections::{Connections, Readers};
 use crate::engine::database_url::{sqlite_file, sqlite_path, without_password};
 use crate::engine::epoch::Epoch;
 use crate::engine::migrations;
-use crate::engine::migrations::{
-    MIGRATIONS, Migration, MigrationOutcome, MigrationPolicy, schema_version,
-};
+use crate::engine::migrations::MigrationPolicy;
+use crate::engine::migrations::list::{MIGRATIONS, schema_version};
+use crate::engine::migrations::migration::Migration;
+use crate::engine::migrations::outcome::MigrationOutcome;
 use crate::engine::partitions;
 use crate::engine::pipelined::PipelinedConnections;
 use crate::engine::sql;
@@ -149,7 +151,7 @@ impl Database {
         }
         let target = Target::of(url)?;
         let mut connection = target.connect_to_migrate().await?;
-        let found = migrations::plan(target.kind, &mut connection, migrations).await;
+        let found = applied::plan(target.kind, &mut connection, migrations).await;
         connection.close().await;
         let found = found.map_err(|error| target.failed(error.to_string()))?;
         Ok(found

@@ -1,14 +1,14 @@
 //! The schema's migrations. An expanding migration keeps everything that earlier releases use. A contracting migration
 //! is applied once no instance of an earlier release runs. One process at a time applies migrations.
 
-mod applied;
+pub(crate) mod applied;
 mod at_once;
-mod error;
+pub(crate) mod error;
 mod indexes;
-mod list;
-mod migration;
-mod older_instances;
-mod outcome;
+pub(crate) mod list;
+pub(crate) mod migration;
+pub(crate) mod older_instances;
+pub(crate) mod outcome;
 mod stepwise;
 
 use std::time::Duration;
@@ -17,15 +17,11 @@ use crate::engine::partitions;
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind, Options};
 
-pub(crate) use applied::plan;
-pub(crate) use error::MigrationError;
-pub(crate) use list::schema_version;
-pub(crate) use older_instances::heartbeat_clock;
+use applied::plan;
+use error::MigrationError;
 
-pub use list::MIGRATIONS;
-pub use migration::{Backfill, Migration, MigrationKind};
-pub use older_instances::{HEARTBEAT_LIMIT, OlderInstance};
-pub use outcome::{MigrationOutcome, PostponedMigration};
+use migration::Migration;
+use outcome::{MigrationOutcome, PostponedMigration};
 
 /// The PostgreSQL lock of the process that migrates. A waiting process must not wait inside a statement, because a
 /// concurrent index build waits for the end of all statements. It is a lock of a transaction, on a separate connection,

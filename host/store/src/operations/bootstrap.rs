@@ -1,7 +1,8 @@
 //! The first start: one instance creates the first administrator, no matter how many instances start.
 
 use crate::engine::sql;
-use crate::tables::{accounts, applications, devices, users};
+use crate::tables::devices::enrolment_links;
+use crate::tables::{accounts, applications, users};
 use crate::{Result, Store, audit};
 use assent_model::account::Account;
 use assent_model::application::Application;
@@ -42,8 +43,8 @@ impl Store {
                 if claimed.is_none() {
                     return Ok(false);
                 }
-                users::insert(db, &first.administrator).await?;
-                devices::insert_enrolment(db, &first.enrolment, now).await?;
+                users::insert::insert(db, &first.administrator).await?;
+                enrolment_links::insert_enrolment(db, &first.enrolment, now).await?;
                 if let Some((application, account)) = &first.demo {
                     applications::insert(db, application).await?;
                     accounts::insert(db, account, account.user_id.into()).await?;

@@ -1,8 +1,9 @@
 //! Accounts: the memberships of users in applications.
 
 mod lookup;
-mod user_account;
+pub(crate) mod user_account;
 
+use crate::tables::groups::lost_access;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -11,9 +12,10 @@ use crate::engine::sql::Connection;
 
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::to_json;
-use crate::tables::groups;
 use crate::tables::users::deprovisioning;
-use crate::tables::users::{UserRow, ensure_all_written, search_index};
+use crate::tables::users::insert::ensure_all_written;
+use crate::tables::users::row::UserRow;
+use crate::tables::users::search_index;
 use crate::{Result, Store, StoreError, Transition, UserGuard, VersionedWrite, audit, taken};
 use assent_model::account::Account;
 use assent_model::audit::Entry;
@@ -22,10 +24,8 @@ use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::is_same_name;
 use assent_model::user::{LifecycleState, User};
 
-pub use user_account::UserAccount;
-pub(crate) use user_account::{
-    ACCOUNTS_WITH_USERS, AccountRow, BY_ACCOUNT_ID, HeldAccount, UserAccountRow,
-};
+use user_account::AccountRow;
+use user_account::UserAccount;
 
 /// One account of a batch of writes.
 #[derive(Clone, Debug)]
@@ -160,7 +160,7 @@ pub(crate) async fn update(
     if account.state != before {
         deprovisioning::deprovision_account(db, user, application, account.state, now).await?;
     } else if !account.individual {
-        groups::end_lost_access(db, &application, &[user], now).await?;
+        lost_access::end_lost_access(db, &application, &[user], now).await?;
     }
     Ok(VersionedWrite::Done)
 }

@@ -1,15 +1,15 @@
 //! Applications.
 
 pub(crate) mod client_secrets;
-mod cursor;
+pub(crate) mod cursor;
 pub(crate) mod logos;
-mod noted_secret_uses;
+pub(crate) mod noted_secret_uses;
 pub(crate) mod protocols;
-mod recorded_use;
+pub(crate) mod recorded_use;
 mod secret_use;
 pub(crate) mod service_providers;
-mod usage;
-mod version_row;
+pub(crate) mod usage;
+pub(crate) mod version_row;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,11 +29,7 @@ use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
 use assent_model::search::search_form;
 
-pub use cursor::ApplicationCursor;
-pub(crate) use noted_secret_uses::SecretUses;
-pub(crate) use recorded_use::RecordedUse;
-pub use usage::ApplicationUsage;
-pub(crate) use version_row::{ApplicationVersionRow, VERSION_BY_ID};
+use cursor::ApplicationCursor;
 
 /// The order of a list of applications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

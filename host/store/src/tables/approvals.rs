@@ -1,29 +1,24 @@
 //! Approvals. Each change is one conditional statement, so that only one of several concurrent changes succeeds.
 
-mod answers;
+pub(crate) mod answers;
 pub(crate) mod approval_conflicts;
 pub(crate) mod approval_requests;
 pub(crate) mod cooldowns;
-mod decision;
+pub(crate) mod decision;
 pub(crate) mod deliveries;
 pub(crate) mod dispatches;
 mod ends;
 pub(crate) mod held_requests;
-mod reading;
+pub(crate) mod reading;
 pub(crate) mod repeats;
 pub(crate) mod reports;
 pub(crate) mod requested_approvals;
-mod rulings;
+pub(crate) mod rulings;
 
 use crate::engine::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::ApprovalId;
-
-pub use answers::{AnswerOutcome, DeviceAnswer};
-pub use decision::AuditNote;
-pub use reading::EarlierDecision;
-pub use rulings::RulingOutcome;
 
 impl Store {
     /// Cancels a request, because the user gave up in the browser. Nothing happens if the request was decided before.

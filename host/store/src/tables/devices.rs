@@ -1,8 +1,8 @@
 //! Devices, and the links with which they are enrolled.
 
-mod enrolment_links;
-mod inbox_row;
-mod locks;
+pub(crate) mod enrolment_links;
+pub(crate) mod inbox_row;
+pub(crate) mod locks;
 pub(crate) mod passkeys;
 pub(crate) mod pending_recovery_codes;
 pub(crate) mod recovery;
@@ -21,12 +21,8 @@ use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceOrigin, EnrolledBy, PushSubscription};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 
-pub(crate) use enrolment_links::{
-    EnrolmentRow, end_links, end_links_of_invited, end_own_links, insert_enrolment,
-};
-pub use inbox_row::InboxSummary;
-pub(crate) use inbox_row::{INBOX_BY_DEVICE, InboxKey, InboxRow};
-pub(crate) use locks::{lock_active_device, lock_approver, lock_device};
+use inbox_row::InboxKey;
+use inbox_row::InboxSummary;
 
 crate::engine::sql::row! {
     pub(crate) struct DeviceRow of devices {

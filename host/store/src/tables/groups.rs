@@ -6,8 +6,8 @@
 
 pub(crate) mod access;
 pub(crate) mod assignments;
-mod listing;
-mod lost_access;
+pub(crate) mod listing;
+pub(crate) mod lost_access;
 pub(crate) mod members;
 pub(crate) mod row;
 
@@ -19,11 +19,6 @@ use assent_model::clock::Timestamp;
 use assent_model::group::Group;
 use assent_model::id::GroupId;
 use assent_model::search::search_form;
-
-pub(crate) use access::AssignedAccessRow;
-pub use listing::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
-pub(crate) use lost_access::end_lost_access;
-pub use members::MemberChange;
 
 /// The text of the error if another group has the name.
 const NAME: &str = "the group's name";

@@ -3,7 +3,7 @@
 pub(crate) mod logout;
 pub(crate) mod portal;
 pub(crate) mod saml_logouts;
-mod saml_participants;
+pub(crate) mod saml_participants;
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
@@ -17,9 +17,7 @@ use assent_model::saml::{Participation, SessionBrowser, SessionEnd};
 use assent_model::secret::Digest;
 use assent_model::session::{Authentication, Session};
 
-pub(crate) use saml_participants::{
-    ParticipantRow, insert_participation, join_application, name_id,
-};
+use saml_participants::ParticipantRow;
 
 crate::engine::sql::row! {
     struct SessionRow {

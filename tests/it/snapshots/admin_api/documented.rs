@@ -1,6 +1,6 @@
 //! The operations of the OpenAPI document.
 
-use assent::http::admin_api::openapi_document;
+use assent::http::admin_api::openapi::text as openapi_document;
 use serde_json::{Map, Value, json};
 
 use crate::harness::{Json, Text, parse_json};

@@ -3,7 +3,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::call::{EgressMode, Runner};
+use crate::call::Runner;
+use crate::call::state::EgressMode;
 use crate::claims::{Edit, MapError, MapperScope, Protocol};
 use crate::contract::{CallFuture, DescribedComponent, MapperComponent};
 use crate::description::PluginIdentity;

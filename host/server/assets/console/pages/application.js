@@ -3,6 +3,7 @@
 import { get, getFile, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { apiSentence } from '../api_texts.js';
 import { form } from '../form.js';
+import { importer } from '../importer.js';
 import { t } from '../language.js';
 import {
   anchorOf,
@@ -34,7 +35,7 @@ import { metadataOf } from './metadata.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
 import { unconfirmedUsers } from './unconfirmed.js';
-import { importer, roleName } from './users.js';
+import { roleName } from './users.js';
 
 /** @import { Child, Context, PageFunction, Schema } from '../types.d.ts' */
 

@@ -7,7 +7,8 @@ import { t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { roleChips } from '../role_chips.js';
 import { ask, button, dialog, el, link, more, say, sectionWithActions } from '../view.js';
-import { groupAddress, groupPicker, membersOf } from './groups.js';
+import { groupPicker } from './group_picker.js';
+import { groupAddress, membersOf } from './groups.js';
 
 /** @import { Column, Context, Schema } from '../types.d.ts' */
 

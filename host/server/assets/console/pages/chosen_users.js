@@ -5,7 +5,7 @@ import { FieldError, form } from '../form.js';
 import { t } from '../language.js';
 import { roleChips } from '../role_chips.js';
 import { dialog, el, figure, notice, say } from '../view.js';
-import { groupPicker } from './groups.js';
+import { groupPicker } from './group_picker.js';
 import { picker } from './picker.js';
 
 /** @import { Child, Schema } from '../types.d.ts' */

@@ -3,6 +3,7 @@
 import { byName } from '../../names.js';
 import { get, getFile, getVersion, patch, post, put, remove } from '../api.js';
 import { FieldError, fieldPanel, form, text } from '../form.js';
+import { importer } from '../importer.js';
 import { t, translated } from '../language.js';
 import { pages, searched, table } from '../lists.js';
 import { order } from '../order.js';
@@ -31,7 +32,6 @@ import { managementNotice } from './management.js';
 import { picker } from './picker.js';
 import { chosenUsers } from './several_users.js';
 import { userCell } from './user_cell.js';
-import { importer } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
 
@@ -43,18 +43,6 @@ export const groupAddress = (id) => `/admin/groups/${id}`;
  * @param {Schema<'Group'>} group
  */
 export const membersOf = (group) => (group.more_members ? translated('More than 1,000') : figure(group.members));
-
-/**
- * A field that finds a group.
- * @template {string} Name
- * @param {Name} name
- */
-export const groupPicker = (name) =>
-  picker(name, 'Group', {
-    hint: 'The first letters of its name.',
-    load: (q) => get('/groups', { q, limit: 8 }),
-    label: (/** @type {Schema<'Group'>} */ one) => one.name,
-  });
 
 const NO_GROUPS = 'There are no groups yet.';
 

@@ -6,7 +6,8 @@ import { FieldError, form } from '../form.js';
 import { t } from '../language.js';
 import { table } from '../lists.js';
 import { button, dialog, el, link, say, sectionWithActions } from '../view.js';
-import { groupAddress, groupPicker } from './groups.js';
+import { groupPicker } from './group_picker.js';
+import { groupAddress } from './groups.js';
 
 /** @import { Column, Context, Schema } from '../types.d.ts' */
 

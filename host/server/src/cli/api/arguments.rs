@@ -1,6 +1,6 @@
 //! The arguments of an operation: their definition for clap, and the parsing of their values.
 
-mod parsed;
+pub mod parsed;
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use super::document::{Body, BodyMember, Operation, Shape};
 use super::show::OutputFormat;
 use assent_admin_client::lookup::ResourceKind;
 
-pub(crate) use parsed::{Paging, ParsedArguments, Payload, flag, read};
+use parsed::{Paging, flag};
 
 /// Creates the command of an operation.
 pub(super) fn command(name: &str, operation: &Operation) -> Command {

@@ -1,5 +1,6 @@
 //! A call of the admin API, and the output of its response.
 
+use crate::cli::api::arguments::parsed;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal, Write};
@@ -11,8 +12,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue, IF_MATCH};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 
-use crate::cli::api::arguments;
-use crate::cli::api::arguments::{Paging, ParsedArguments, Payload};
+use crate::cli::api::arguments::parsed::{Paging, ParsedArguments, Payload};
 use crate::cli::api::document::Operation;
 use crate::cli::api::listing::{Listing, Page};
 use crate::cli::api::show::OutputFormat;
@@ -74,7 +74,7 @@ impl OperationCall<'_> {
         let members = self.operation.members();
         let flag = |name: &str| {
             let known = members.iter().find(|member| member.name == name);
-            known.map(|member| arguments::flag(member, members))
+            known.map(|member| parsed::flag(member, members))
         };
         self.api.send(request, flag).await
     }
@@ -161,7 +161,9 @@ pub(super) async fn save(call: &OperationCall<'_>, mut answer: Response) -> anyh
         match &mut out {
             Some(out) => out.write(&chunk)?,
             None if steers => {
-                terminal::print(&terminal::harmless_lines(&String::from_utf8_lossy(&chunk)))?;
+                terminal::print(&assent_model::printable::lines(&String::from_utf8_lossy(
+                    &chunk,
+                )))?;
             }
             None => terminal::print_bytes(&chunk)?,
         }

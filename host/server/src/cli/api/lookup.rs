@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use assent_admin_client::lookup::id_of;
 
-use super::arguments::{ParsedArguments, Payload};
 use super::document::Operation;
+use crate::cli::api::arguments::parsed::{ParsedArguments, Payload};
 use assent_admin_client::connection::Api;
 use assent_admin_client::lookup::ResourceKind;
 

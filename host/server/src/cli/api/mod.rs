@@ -4,7 +4,7 @@
 mod arguments;
 mod call;
 mod columns;
-mod connection;
+pub mod connection;
 mod document;
 mod exchange;
 mod listing;
@@ -13,13 +13,14 @@ mod show;
 
 use call::{OperationCall, save};
 use clap::{ArgMatches, FromArgMatches};
-pub(in crate::cli) use connection::{ConnectionArguments, reach};
+use connection::ConnectionArguments;
 use document::{Document, Operation};
 use listing::{Listing, Page};
 use reqwest::Method;
 use serde::Deserialize;
 use show::OutputFormat;
 
+use crate::cli::api::arguments::parsed;
 use assent_admin_client::error::{CommandError, ErrorKind};
 use assent_admin_client::terminal;
 
@@ -100,7 +101,7 @@ impl Commands {
 
 async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> {
     let connection = ConnectionArguments::from_arg_matches(matches)?;
-    let mut arguments = arguments::read(operation, matches)?;
+    let mut arguments = parsed::read(operation, matches)?;
     if operation.is_irreversible && !arguments.yes && !terminal::is_interactive() {
         return Err(CommandError::usage(
             "confirmation is not possible without a terminal; use --yes to confirm",
@@ -183,7 +184,7 @@ mod tests {
     use super::*;
 
     fn commands() -> Commands {
-        Commands::from_document(crate::http::admin_api::openapi_document()).expect("the commands")
+        Commands::from_document(crate::http::admin_api::openapi::text()).expect("the commands")
     }
 
     fn each_group_has_a_text(command: &clap::Command) {

@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn the_previews_have_schemas_in_the_document() {
         let document: Value =
-            serde_json::from_str(crate::http::admin_api::openapi_document()).expect("JSON");
+            serde_json::from_str(crate::http::admin_api::openapi::text()).expect("JSON");
         for name in [preview::PREVIEW, preview::COMPARISON] {
             assert!(
                 document["components"]["schemas"][name].is_object(),
@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn each_column_is_a_member_of_its_schema() {
         let document: Value =
-            serde_json::from_str(crate::http::admin_api::openapi_document()).expect("JSON");
+            serde_json::from_str(crate::http::admin_api::openapi::text()).expect("JSON");
         let schemas = &document["components"]["schemas"];
         let named = |schema: &Value| {
             schema["$ref"]

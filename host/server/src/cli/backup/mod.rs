@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::Args;
 
-use crate::app::existing_master_keys;
+use crate::app::master_keys::existing_master_keys;
 use crate::cli::backup::archive::{folder_of, new_file};
 use crate::cli::backup::header::{BackupHeader, DumpKind, FORMAT, WrappedRoot};
 use crate::cli::config_file::{ConfigFile, check_user, settings};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::finding::Finding;
-use crate::app::existing_master_keys;
+use crate::app::master_keys::existing_master_keys;
 use crate::config::{Keys, Migrate, Settings};
 
 use assent_model::clock::{Clock, SystemClock};

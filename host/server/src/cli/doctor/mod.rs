@@ -41,7 +41,7 @@ pub(super) async fn run(arguments: Doctor) -> anyhow::Result<ExitCode> {
         terminal::report_line(serde_json::to_string_pretty(&findings)?);
     } else {
         for finding in &findings {
-            terminal::report(terminal::harmless_lines(&finding.to_string()));
+            terminal::report(assent_model::printable::lines(&finding.to_string()));
         }
     }
     let has_problem = findings.iter().any(|one| one.level == Level::Problem);

@@ -13,7 +13,7 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api::ConnectionArguments;
+use crate::cli::api::connection::ConnectionArguments;
 use assent_admin_client::connection::{Api, Problem};
 use assent_admin_client::error::{CommandError, ErrorKind};
 use assent_admin_client::terminal;
@@ -209,7 +209,7 @@ pub(super) async fn export(arguments: Export) -> anyhow::Result<ExitCode> {
         ManifestFormat::Json => format!("{manifest:#}\n"),
         ManifestFormat::Toml => toml::to_string_pretty(&manifest)?,
     };
-    terminal::print(&terminal::harmless_lines(&text))?;
+    terminal::print(&assent_model::printable::lines(&text))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,14 +1,17 @@
 //! The approvals of protected actions. Each is valid for one request, of the console session or the caller that
 //! requested it.
 
+use crate::domain::approvals::approval::request;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::approvals::approval::{self, RequestedAction};
+use crate::domain::approvals::approval;
+use crate::domain::approvals::approval::draft::RequestedAction;
 use crate::domain::approvals::prompts::prompt_of;
+use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{ProtectedAction, Summary};
+use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::{InternalError, Services};
 use assent_model::action_approval::{ActionApproval, ActionProposal, ActionRequester};
 use assent_model::approval::{Approval, ApprovalStage, Approver};
 use assent_model::audit::{Actor, Origin};
@@ -220,7 +223,7 @@ async fn request(
         by: party.by,
     };
     let id = requested.approval.id;
-    let outcome = approval::ask_about_action(
+    let outcome = request::ask_about_action(
         services,
         &requested,
         (party.device, party.user),

@@ -1,7 +1,7 @@
 //! The errors of administrators' requests.
 
 use super::action_approvals::PendingAction;
-use crate::domain::InternalError;
+use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{Summary, SummaryError};
 use assent_model::caller::Denied;
 use assent_model::language::Language;
@@ -111,7 +111,7 @@ impl From<SummaryError> for AdminError {
 pub type Result<T> = std::result::Result<T, AdminError>;
 
 /// Returns the error for a value of this field, with the expected value.
-pub(super) fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
+pub(in crate::domain) fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
     AdminError::Invalid {
         field,
         expected: expected.into(),

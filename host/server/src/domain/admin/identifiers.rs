@@ -1,7 +1,7 @@
 //! The decentralized identifiers of users and applications.
 
 use super::Result;
-use crate::domain::InternalError;
+use crate::domain::error::InternalError;
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::id::Did;
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use serde::Serializer;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
-use super::{
-    ImportReport, ImportRow, PlannedAccounts, PlannedUsers, Result, plan_accounts, plan_users,
-    save_accounts, save_users,
-};
+use super::import_accounts::{plan_accounts, save_accounts};
+use super::import_users::{plan_users, save_users};
+use super::{ImportReport, ImportRow, PlannedAccounts, PlannedUsers, Result};
+use crate::domain::audit;
+use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{ImportedTable, ProtectedAction};
-use crate::domain::{InternalError, Services, audit};
+use crate::domain::services::Services;
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;

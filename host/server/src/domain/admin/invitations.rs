@@ -7,11 +7,14 @@ use utoipa::ToSchema;
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::users::named_users;
 use super::{AdminError, Result, invalid};
-use crate::domain::devices::{account_notifications, device};
+use crate::domain::audit;
+use crate::domain::devices::account_notifications;
+use crate::domain::devices::device::enrolment;
+use crate::domain::error::InternalError;
 use crate::domain::mail::outbox;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{LinkedUser, ProtectedAction};
-use crate::domain::{InternalError, Services, audit};
+use crate::domain::services::Services;
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::caller::{Authorization, Caller};
@@ -175,8 +178,8 @@ pub(super) async fn insert_link(
     delivery: InvitationDelivery,
     by: &AuditContext,
 ) -> std::result::Result<EnrolmentLink, InternalError> {
-    let (enrolment, token) = device::prepare_enrolment(services, user.id);
-    let link = device::enrolment_link(services, &token);
+    let (enrolment, token) = enrolment::prepare_enrolment(services, user.id);
+    let link = enrolment::enrolment_link(services, &token);
     let (id, expires_at) = (enrolment.id, enrolment.expires_at);
     let sealed_link = match delivery {
         InvitationDelivery::Link => None,

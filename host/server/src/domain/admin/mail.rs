@@ -6,8 +6,9 @@ use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planne
 use super::invitations::NO_MAIL;
 use super::users::email_address;
 use super::{AdminError, Result};
+use crate::domain::audit;
 use crate::domain::mail::letter::Letter;
-use crate::domain::{Services, audit};
+use crate::domain::services::Services;
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::AuditId;

@@ -108,7 +108,5 @@ pub use users::{
     unconfirmed_users, user,
 };
 
-use error::invalid;
+pub(super) use error::invalid;
 pub(super) use identifiers::fresh_did;
-use import_accounts::{plan_accounts, save_accounts};
-use import_users::{plan_users, save_users};

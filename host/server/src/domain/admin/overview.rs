@@ -1,12 +1,13 @@
 //! The overview of the server in numbers. Sign-ins are counted from the audit log, each hour once. The counts of past
 //! hours are stored, so that the cost of an overview does not depend on the size of the log.
 
+use crate::domain::approvals::approval::ends;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Result;
-use crate::domain::approvals::approval;
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::clock::Timestamp;
 use assent_model::user::LifecycleState;
 use assent_store::{QUARTER, SignInHour};
@@ -75,7 +76,7 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
         Range::Day => (this_hour - (DAY - 1), 1),
         Range::Month => ((this_hour.div_euclid(DAY) - (DAYS - 1)) * DAY, DAY),
     };
-    approval::record_ends(services).await?;
+    ends::record_ends(services).await?;
     let hours = counted(services, first, services.now()).await?;
     let beginnings = (0..)
         .map(|number| first + number * each)

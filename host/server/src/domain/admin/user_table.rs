@@ -2,7 +2,8 @@
 
 use super::list_cell::list_cell;
 use assent_model::group::GroupName;
-use assent_model::user::{ConsoleRole, Profile, User};
+use assent_model::user::profile::Profile;
+use assent_model::user::{ConsoleRole, User};
 
 /// The columns of a file of users, as an export writes them.
 pub const USER_COLUMNS: [&str; 27] = [

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use crate::domain::Services;
 use crate::domain::approvals::callback_address::callback_url;
 use crate::domain::devices::push;
+use crate::domain::services::Services;
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{DeliveryId, DeviceId, UserId};
 use assent_plugin_host::{ChannelInfo, ChannelRequest, Notice, Trust};

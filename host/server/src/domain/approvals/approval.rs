@@ -1,27 +1,21 @@
 //! Approval requests to the devices of a user, and their answers.
 
-mod application_name;
-mod audit_note;
-mod device_answer;
-mod draft;
-mod ends;
+pub mod application_name;
+pub mod audit_note;
+pub mod device_answer;
+pub mod draft;
+pub mod ends;
 mod name_owner;
-mod request;
+pub mod request;
 
+use crate::domain::audit;
+use crate::domain::error::InternalError;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{InternalError, Services, audit};
+use crate::domain::services::Services;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::change::Change;
 use assent_model::device::Device;
 use assent_model::id::ApprovalId;
-
-pub(crate) use application_name::application_name;
-pub(crate) use audit_note::{audit_note, passkey_entry};
-pub use device_answer::{DecisionResult, DeviceProof, answer};
-pub(crate) use draft::RequestedAction;
-pub use ends::record_ends;
-pub use request::{ask, refuse};
-pub(crate) use request::{ask_about_action, ask_by_scan};
 
 /// Waits until an approval is no longer pending: it was decided, or it expired.
 ///

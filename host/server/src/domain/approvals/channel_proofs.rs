@@ -3,9 +3,10 @@
 
 use serde::Deserialize;
 
-use crate::domain::approvals::approval;
-use crate::domain::approvals::approval::{DecisionResult, DeviceProof};
-use crate::domain::{InternalError, Services};
+use crate::domain::approvals::approval::device_answer;
+use crate::domain::approvals::approval::device_answer::{DecisionResult, DeviceProof};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::audit::Origin;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_plugin_host::Evidence;
@@ -91,7 +92,7 @@ async fn verify_evidence(
     let Some(device) = found else {
         return fault("it does not come from an active device");
     };
-    match approval::answer(services, &device, request, &proof, Origin::NONE).await? {
+    match device_answer::answer(services, &device, request, &proof, Origin::NONE).await? {
         DecisionResult::Approved | DecisionResult::Denied | DecisionResult::Reported => {
             Ok(EvidenceOutcome::Decided)
         }

@@ -17,9 +17,10 @@ use crate::domain::approvals::channel_proofs::{self, EvidenceOutcome};
 use crate::domain::approvals::delivery_timing::{next, sealed_for};
 use crate::domain::approvals::dispatch;
 use crate::domain::approvals::leased_work::Leases;
+use crate::domain::error::InternalError;
 use crate::domain::operations::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{InternalError, Services};
+use crate::domain::services::Services;
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -324,7 +325,8 @@ async fn rule(
         Ruling::Denied => Event::SignInDenied,
     };
     let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NONE);
-    let noted = crate::domain::approvals::approval::audit_note(services, event, approval, &by);
+    let noted =
+        crate::domain::approvals::approval::audit_note::audit_note(services, event, approval, &by);
     let outcome = services
         .store
         .rule_on_approval(delivery, ruling, noted, services.now())

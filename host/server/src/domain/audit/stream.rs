@@ -7,8 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::audit_stream::{FileStream, StreamError, StreamTarget, SyslogStream};
-use crate::domain::Services;
+use crate::audit_stream::StreamTarget;
+use crate::audit_stream::error::StreamError;
+use crate::audit_stream::file::FileStream;
+use crate::audit_stream::syslog::SyslogStream;
+use crate::domain::services::Services;
 use assent_model::audit::chain::Record;
 use assent_store::StoreError;
 use assent_telemetry::ROOT_SPANS;

@@ -9,7 +9,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
 use crate::domain::claims::token_claims::AtSignIn;
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::account::Account;
 use assent_model::application::{Application, SubjectType};
 use assent_model::claims_request::ClaimRequirement;
@@ -17,7 +18,8 @@ use assent_model::name::is_same_name;
 use assent_model::saml::ServiceProvider;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::session::Authentication;
-use assent_model::user::{Address, User};
+use assent_model::user::User;
+use assent_model::user::profile::Address;
 use assent_plugin_host::{
     ClaimInput, MapFailure, MappedClaims, MapperRun, PluginSet, Protocol, RequestedClaim,
     SamlAttribute, Sink,

@@ -1,7 +1,7 @@
 //! Devices: their enrolment, their calls and their push subscriptions.
 
-mod call;
-mod enrolment;
+pub mod call;
+pub mod enrolment;
 mod name;
 
 use std::collections::HashSet;
@@ -9,12 +9,14 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use crate::domain::approvals::prompts::{Prompt, prompts_of};
+use crate::domain::audit;
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::LONGEST_NAME;
 use crate::domain::devices::long_polls::LongPoll;
 use crate::domain::devices::push::seal;
+use crate::domain::error::InternalError;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{InternalError, Services, audit, seconds};
+use crate::domain::services::Services;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
@@ -26,12 +28,7 @@ use assent_model::recovery::CodesOfDevice;
 use assent_model::saml::SessionEnd;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{DeviceWrite, StoreError, UserGuard};
-
-pub use call::{DeviceCall, DeviceCaller, caller};
-pub use enrolment::{
-    EnrolOutcome, EnrolmentRequest, LinkRejection, enrol, enrolment_link, enrolment_path,
-    find_enrolment, link_another, prepare_enrolment,
-};
+use std::time::Duration;
 
 /// The outcome of renaming a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +106,7 @@ pub async fn request(
     let mut listener = services.store.listen(awaited);
     // The timeout uses the machine's clock and not the server's, so that a test that stops the latter does not stop
     // this.
-    let mut timeout = pin!(tokio::time::sleep(seconds(patience)));
+    let mut timeout = pin!(tokio::time::sleep(Duration::from_secs(patience.into())));
     let mut interrupts = pin!(services.draining.interrupts());
     let poll = (patience > 0).then(|| services.long_polls.begin(device.id));
     let mut is_interrupted = poll.is_none();

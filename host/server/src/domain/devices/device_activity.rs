@@ -5,8 +5,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::domain::audit;
+use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{PastAction, TargetNames};
-use crate::domain::{InternalError, Services, audit};
+use crate::domain::services::Services;
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;

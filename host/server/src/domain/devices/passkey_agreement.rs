@@ -22,7 +22,8 @@ use crate::domain::devices::passkey::{
     to_stored,
 };
 use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::device::Device;
 use assent_model::id::{DeviceId, UserId};

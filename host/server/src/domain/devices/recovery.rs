@@ -1,12 +1,15 @@
 //! Account recovery for a user without a device, with recovery codes that the user saved before.
 
+use crate::domain::devices::device::enrolment;
 use std::sync::Arc;
 use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use crate::domain::devices::{account_notifications, device};
-use crate::domain::{InternalError, Services, audit};
+use crate::domain::audit;
+use crate::domain::devices::account_notifications;
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, LinkMaker};
@@ -171,7 +174,7 @@ pub async fn redeem(
     let code =
         RecoveryCode::parse(typed).unwrap_or_else(|| RecoveryCode::random(&*services.entropy));
     let code = code.digest(user);
-    let (mut enrolment, _) = device::prepare_enrolment(services, user);
+    let (mut enrolment, _) = enrolment::prepare_enrolment(services, user);
     let token = link_token(services, enrolment.id, code, browser)?;
     enrolment.digest = token.digest();
     enrolment.expires_at = enrolment.expires_at.min(now + LINK);
@@ -199,13 +202,13 @@ pub async fn redeem(
         CodeUse::NotOpen => return Ok(None),
         CodeUse::Repeated(id) => {
             let token = link_token(services, id, code, browser)?;
-            return Ok(Some(device::enrolment_path(&token)));
+            return Ok(Some(enrolment::enrolment_path(&token)));
         }
         CodeUse::Done => {}
     }
     tracing::info!(%user, "recovery code used");
     account_notifications::notify(services, user, None);
-    Ok(Some(device::enrolment_path(&token)))
+    Ok(Some(enrolment::enrolment_path(&token)))
 }
 
 /// Returns the token of the link that a code created in a browser.

@@ -3,8 +3,8 @@
 pub mod letter;
 pub mod outbox;
 
-use crate::domain::Services;
-use crate::smtp::SmtpError;
+use crate::domain::services::Services;
+use crate::smtp::error::SmtpError;
 
 /// Connects to the SMTP server and authenticates there, without sending anything. Returns `None` if the settings name
 /// no server.

@@ -4,9 +4,11 @@ use crate::config::{Bootstrap, Demo};
 use crate::domain::accounts::new_account;
 use crate::domain::admin;
 use crate::domain::admin::{AdminError, AuditedSettings};
-use crate::domain::devices::device;
-use crate::domain::{Services, audit};
-use assent_model::application::{Application, ApplicationType, InitiateLoginUri, OidcSettings};
+use crate::domain::audit;
+use crate::domain::devices::device::enrolment;
+use crate::domain::services::Services;
+use assent_model::application::{Application, InitiateLoginUri, OidcSettings};
+use assent_model::application_type::ApplicationType;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::client_secret::ClientSecrets;
 use assent_model::id::Did;
@@ -46,7 +48,7 @@ pub async fn bootstrap(
     administrator.email_confirmed = true;
     administrator.console_role = Some(ConsoleRole::Owner);
     administrator.profile.name = Some("First Administrator".to_owned());
-    let (enrolment, token) = device::prepare_enrolment(services, administrator.id);
+    let (enrolment, token) = enrolment::prepare_enrolment(services, administrator.id);
     let demo = match &settings.demo {
         None => None,
         Some(demo) => {
@@ -57,7 +59,7 @@ pub async fn bootstrap(
         }
     };
     let made = BootstrapResult {
-        enrolment_link: device::enrolment_link(services, &token),
+        enrolment_link: enrolment::enrolment_link(services, &token),
         demo: demo.as_ref().map(|(application, _)| application.id.clone()),
     };
     let entry =

@@ -4,9 +4,10 @@ use std::sync::PoisonError;
 
 use crate::config;
 use crate::domain::admin::AdminError;
+use crate::domain::audit;
 use crate::domain::operations::plugin_reloads::{Previous, Reload, ReloadError, table};
 use crate::domain::operations::plugin_specs::plugin_specs;
-use crate::domain::{Services, audit};
+use crate::domain::services::Services;
 use assent_model::audit::{AuditContext, Event};
 
 /// Returns the plugins before the last exchange, if there was one since the start.

@@ -2,8 +2,8 @@
 //!
 //! Each instance counts separately and keeps no counts after its end. The store enforces single use.
 
-mod keys;
-mod limit;
+pub mod keys;
+pub mod limit;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -14,8 +14,8 @@ use crate::config::{Rate, RateLimits};
 use assent_model::id::{DeviceId, Did, FamilyId, SessionId, UserId};
 use assent_store::OpenSignIns;
 
-pub use keys::{BrowserKey, CallerKey, LimitKey, LoggedKey, Network, TypedName};
-pub use limit::{ConcurrencyLimit, ConcurrencyPermit, Limit, RateLimitError};
+use keys::{BrowserKey, CallerKey, LimitKey, Network, TypedName};
+use limit::{ConcurrencyLimit, Limit};
 
 /// The rate limit of tests of candidate plugins.
 const CANDIDATES: Rate = Rate {
@@ -254,6 +254,7 @@ mod tests {
 
     use proptest::prelude::*;
 
+    use super::limit::RateLimitError;
     use super::*;
     use assent_model::clock::Timestamp;
 

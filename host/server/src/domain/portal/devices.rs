@@ -1,10 +1,13 @@
 //! A user's own devices. The portal cannot enrol a device, because a browser session must never be sufficient to obtain
 //! a key.
 
+use std::time::Duration;
+
 use std::sync::Arc;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::{InternalError, Services, seconds};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -35,7 +38,7 @@ pub async fn device(
 
 /// Returns whether the sign-in is recent.
 pub fn is_recent(services: &Services, signed_in: &BrowserSession) -> bool {
-    services.now() <= signed_in.session.authentication.at + seconds(RECENT)
+    services.now() <= signed_in.session.authentication.at + Duration::from_secs(RECENT.into())
 }
 
 /// Returns the time of creation of this user's valid recovery codes, if there are any. They include only codes that a

@@ -9,9 +9,12 @@
 //! such a browser must not notice the report. So the limits that reject a request still count it as one from a known
 //! browser. However, it is sent to a device only within the number of pending requests for unknown browsers.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
@@ -54,7 +57,7 @@ impl KnownUsers {
         let known: Vec<KnownUser> = opened
             .and_then(|plain| serde_json::from_slice(&plain).ok())
             .unwrap_or_default();
-        let since = services.now() - crate::domain::seconds(LIFE);
+        let since = services.now() - Duration::from_secs(LIFE.into());
         Self(
             known
                 .into_iter()

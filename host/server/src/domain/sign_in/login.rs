@@ -1,12 +1,14 @@
 //! A sign-in, from the request to its answer.
 
-mod view;
+pub mod view;
 
 use crate::domain::approvals::approval;
-use crate::domain::operations::rate_limits::Network;
+use crate::domain::audit;
+use crate::domain::error::InternalError;
+use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::services::Services;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -19,7 +21,7 @@ use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
 use assent_telemetry::SPANS;
 
-pub use view::{GivenApproval, LoginEnd, LoginView, typed_name, view};
+use view::GivenApproval;
 
 /// A sign-in that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +191,7 @@ pub async fn authenticated_user(
     let (mut signed_in, cookie) =
         session::prepare(services, user, approved.authentication.clone(), browser)?;
     if approved.is_test_sign_in {
-        let end = services.now() + crate::domain::sign_in::test_sign_in::LIFE;
+        let end = services.now() + crate::domain::sign_in::test_sign_in::life::LIFE;
         signed_in.session.expires_at = signed_in.session.expires_at.min(end);
     } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
         signed_in.session.sid.clone_from(&old.session.sid);

@@ -12,10 +12,12 @@ use webauthn_rs::prelude::{
 };
 
 use crate::domain::approvals::approval;
+use crate::domain::approvals::approval::audit_note;
 use crate::domain::devices::passkey::{from_stored, passkey_error, report_clone, to_stored};
 use crate::domain::devices::passkey_agreement::user_handle;
 use crate::domain::devices::relying_party::RelyingParty;
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, Approver, PromptDetails};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::device::Device;
@@ -129,7 +131,7 @@ pub async fn answer(
     };
     let approval = approved(services, login, &owner, answer.is_same_device, context).await?;
     let request = PasskeyApproval {
-        entry: approval::passkey_entry(services, &approval, &by),
+        entry: audit_note::passkey_entry(services, &approval, &by),
         user: owner.user.id,
         device: owner.device.id,
         used,
@@ -274,7 +276,7 @@ async fn approved(
         number: None,
         shown: PromptDetails {
             application: login.request.application().cloned(),
-            application_name: approval::application_name(services, login).await?,
+            application_name: approval::application_name::application_name(services, login).await?,
             account: name.to_owned(),
             browser: context,
         },

@@ -4,15 +4,17 @@
 //! number, and the device shows the browser's description from the start of the sign-in, regardless of where the code
 //! is shown. Only if the device is in the browser of the sign-in, no number is needed.
 
+use crate::domain::approvals::approval::request;
 use std::sync::Arc;
 use std::time::Duration;
 
 use subtle::ConstantTimeEq;
 
 use crate::domain::approvals::approval;
-use crate::domain::operations::rate_limits::RateLimitError;
+use crate::domain::error::InternalError;
+use crate::domain::operations::rate_limits::limit::RateLimitError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::access::{Access, access};
-use crate::domain::{InternalError, Services};
 use assent_model::approval::Approval;
 use assent_model::audit::Origin;
 use assent_model::change::Change;
@@ -79,7 +81,7 @@ pub async fn preview(
     let Some(Scannable { login, .. }) = find(services, token, None).await? else {
         return Ok(None);
     };
-    let application = approval::application_name(services, &login).await?;
+    let application = approval::application_name::application_name(services, &login).await?;
     Ok(Some(QrSignInDetails {
         application,
         is_same_browser: browser == Some(login.browser),
@@ -149,8 +151,7 @@ pub async fn scan(
         return Ok(ScanOutcome::TooMany(exhausted));
     }
     Ok(
-        match approval::ask_by_scan(services, &login, (device, &user), is_same_browser, from)
-            .await?
+        match request::ask_by_scan(services, &login, (device, &user), is_same_browser, from).await?
         {
             RequestOutcome::Prompted(_) => {
                 tracing::info!(login = %login.id, device = %device.id, "QR code scanned");

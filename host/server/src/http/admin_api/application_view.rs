@@ -14,9 +14,9 @@ use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::moment;
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
-    Application, ApplicationType, ConsentPolicy, GrantType, OidcSettings, RegisteredApplication,
-    SubjectType,
+    Application, ConsentPolicy, GrantType, OidcSettings, RegisteredApplication, SubjectType,
 };
+use assent_model::application_type::ApplicationType;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::key::SigningAlgorithm;
 use assent_model::management::Management;

@@ -16,11 +16,12 @@ use super::context::Context;
 use super::input::{Query, UnparsedJson, parse, parse_change};
 use super::routes::Area;
 use super::{application_list, saml_metadata, service_provider_view};
+use crate::domain::admin;
 use crate::domain::admin::{
     ClientChange, CreateClient, CreateServiceProvider, DeleteApplication, ServiceProviderChange,
     UpdateClient, UpdateServiceProvider,
 };
-use crate::domain::{Services, admin};
+use crate::domain::services::Services;
 use crate::http::admin_api::application_view::{
     ApplicationView, OpenIdConnect, RegisteredApplicationView, view,
 };
@@ -28,7 +29,8 @@ use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::MetadataSource;
 use assent_model::administration::{Permission, ProtectedActionKind};
-use assent_model::application::{ApplicationType, Protocol};
+use assent_model::application::Protocol;
+use assent_model::application_type::ApplicationType;
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::ServiceProvider;
 

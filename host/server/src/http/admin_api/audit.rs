@@ -14,8 +14,10 @@ use utoipa_axum::routes;
 use super::input::List;
 use super::routes::Area;
 use crate::domain::admin::{Caller, Names};
+use crate::domain::error::InternalError;
 use crate::domain::protected_actions::outline_of;
-use crate::domain::{InternalError, Services, audit, browser_words};
+use crate::domain::services::Services;
+use crate::domain::{audit, browser_words};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use crate::http::texts::PageLanguage;
@@ -379,7 +381,7 @@ struct BreakView {
 async fn verification(
     State(services): State<Arc<Services>>,
 ) -> Result<Json<VerificationView>, Problem> {
-    let verdict = audit::verify(&services.store, Some(VERIFIED))
+    let verdict = audit::verify::verify(&services.store, Some(VERIFIED))
         .await
         .map_err(InternalError::from)?;
     let place = |place: Option<Place>| {

@@ -36,11 +36,11 @@ mod managed_applications;
 mod management_view;
 mod manifests;
 mod me;
-mod openapi;
+pub mod openapi;
 mod operation;
 mod plugins;
 mod reports;
-mod routes;
+pub mod routes;
 mod saml_metadata;
 mod service_provider_view;
 mod service_providers;
@@ -62,11 +62,10 @@ use axum::routing::{any, get};
 use routes::Route;
 
 use super::problem::{Problem, ProblemKind};
-use crate::domain::Services;
+use crate::domain::services::Services;
 use crate::http::admin_api::areas::all_routes;
 
-pub use openapi::text as openapi_document;
-pub use routes::Rule;
+use routes::Rule;
 
 /// The path of the API.
 const BASE: &str = "/admin/api/v1";

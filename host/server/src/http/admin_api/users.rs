@@ -13,15 +13,17 @@ use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{ChangeBody, List, PageLimit, Query, Search, after};
 use super::routes::Area;
+use crate::domain::admin;
 use crate::domain::admin::{CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserQuery};
-use crate::domain::{Services, admin};
+use crate::domain::services::Services;
 use crate::http::admin_api::user_devices;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::UserId;
 use assent_model::search::{Cursor, sort_key};
-use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
+use assent_model::user::profile::Profile;
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::UserOrder;
 
 pub(super) fn routes() -> Area {
@@ -341,7 +343,7 @@ pub(super) async fn page(
         .store
         .users_in_order(state, role, order, place.as_ref(), limit)
         .await
-        .map_err(crate::domain::InternalError::from)?;
+        .map_err(crate::domain::error::InternalError::from)?;
     let cursor_of = |user: &User| match is_by_name {
         true => Cursor {
             term: sort_key(user),

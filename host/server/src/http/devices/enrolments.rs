@@ -1,5 +1,6 @@
 //! Enrolment: the link, and the device that it enrols.
 
+use crate::domain::devices::device::enrolment;
 use std::sync::Arc;
 
 use axum::Json;
@@ -11,9 +12,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::Services;
-use crate::domain::devices::device::{EnrolOutcome, EnrolmentRequest, LinkRejection};
-use crate::domain::devices::{device, passkey};
+use crate::domain::devices::device::enrolment::{EnrolOutcome, EnrolmentRequest, LinkRejection};
+use crate::domain::devices::passkey;
+use crate::domain::services::Services;
 use crate::http::context::RequestOrigin;
 use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
@@ -56,7 +57,7 @@ pub(super) async fn preview(
     body: Bytes,
 ) -> Result<Json<EnrolmentPreview>, DeviceApiError> {
     let EnrolmentToken { token } = parse(&body)?;
-    let (enrolment, user) = device::find_enrolment(&services, &token)
+    let (enrolment, user) = enrolment::find_enrolment(&services, &token)
         .await?
         .map_err(rejected)?;
     let link = format!("{}/authenticator#enrol={token}", services.settings.origin());
@@ -147,7 +148,7 @@ pub(super) async fn enrol(
             .decode(enrolment.signature)
             .unwrap_or_default(),
     };
-    match device::enrol(&services, &request, from).await? {
+    match enrolment::enrol(&services, &request, from).await? {
         EnrolOutcome::Done {
             device,
             user,

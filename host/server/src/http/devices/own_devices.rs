@@ -9,9 +9,10 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::devices::device::enrolment;
 use crate::domain::devices::device::{DeviceToRevoke, OwnDevice, RenameOutcome};
 use crate::domain::devices::{account_notifications, device, recovery};
-use crate::domain::operations::rate_limits::Limit;
+use crate::domain::operations::rate_limits::limit::Limit;
 use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::enrolments::qr_code;
 use crate::http::devices::error_code::ErrorCode;
@@ -167,7 +168,7 @@ pub(super) async fn enrolment_link(
 ) -> Result<(StatusCode, Json<DeviceEnrolmentLink>), DeviceApiError> {
     confirmed(&call, "POST /devices/enrolment-links").await?;
     within(&call.services.rate_limits.actions_per_device, &call)?;
-    let made = device::link_another(&call.services, &call.device, &call.audit_context()).await?;
+    let made = enrolment::link_another(&call.services, &call.device, &call.audit_context()).await?;
     let (link, until) = made.ok_or(ErrorCode::UserInactive)?;
     let body = DeviceEnrolmentLink {
         link_qr: qr_code(&link),

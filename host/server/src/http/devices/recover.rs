@@ -1,6 +1,7 @@
 //! Recovery, at `/recover`: a user without a device exchanges a name and a recovery code for a link that enrols another
 //! device. The query `login` names the sign-in that led here, to which the pages lead back.
 
+use crate::domain::sign_in::login::view;
 use std::sync::Arc;
 
 use axum::Form;
@@ -11,15 +12,17 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::devices::recovery;
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::LoginView;
-use crate::domain::{InternalError, Services};
+use crate::domain::sign_in::login::view::LoginView;
 use crate::http::context::{Browser, RETRY};
 use crate::http::csrf;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
-use crate::http::pages::{Link, RecoverPage, RecoveredPage};
+use crate::http::pages::link::Link;
+use crate::http::pages::{RecoverPage, RecoveredPage};
 use crate::http::reply::{forged, internal_error, layout, page, see_other, with_browser};
-use crate::http::texts::Message;
+use crate::messages::Message;
 use assent_model::id::LoginId;
 use assent_model::name::LoginName;
 
@@ -47,10 +50,12 @@ async fn open_login(
     let Ok(id) = login.parse() else {
         return Ok(None);
     };
-    Ok(match login::view(services, id, browser.digest()).await? {
-        LoginView::Unknown | LoginView::Answered(..) => None,
-        _ => Some(id),
-    })
+    Ok(
+        match login::view::view(services, id, browser.digest()).await? {
+            LoginView::Unknown | LoginView::Answered(..) => None,
+            _ => Some(id),
+        },
+    )
 }
 
 /// The link back to a sign-in. A name that the user typed there stays.
@@ -81,7 +86,7 @@ pub(crate) async fn show(
         let Query(RecoverQuery { login }) = query.unwrap_or_default();
         let login = open_login(&services, &browser, &login).await?;
         let typed = match login {
-            Some(login) => login::typed_name(&services, login).await?,
+            Some(login) => view::typed_name(&services, login).await?,
             None => None,
         };
         let remembered = || browser.name().map(|name| name.as_str().to_owned());

@@ -1,14 +1,14 @@
 //! Calls that an enrolled device signed.
 
+use crate::domain::devices::device::call;
 use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, OriginalUri, Request};
 use axum::http::header::AUTHORIZATION;
 
-use crate::domain::Services;
-use crate::domain::devices::device;
-use crate::domain::devices::device::{DeviceCall, DeviceCaller};
+use crate::domain::devices::device::call::{DeviceCall, DeviceCaller};
+use crate::domain::services::Services;
 use crate::http::context::origin_of;
 use crate::http::cookies::Cookie;
 use crate::http::devices::device_api_error::DeviceApiError;
@@ -79,7 +79,7 @@ impl FromRequest<Arc<Services>> for SignedCall {
             path: &path,
             body: &body,
         };
-        match device::caller(services, call).await? {
+        match call::caller(services, call).await? {
             DeviceCaller::Device(device) => Ok(Self {
                 services: Arc::clone(services),
                 device: *device,

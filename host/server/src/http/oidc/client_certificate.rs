@@ -12,7 +12,7 @@ use serde_json::json;
 use sfv::{BareItem, Item, Parser};
 
 use crate::config;
-use crate::domain::Services;
+use crate::domain::services::Services;
 use crate::http::forwarded::has_trusted_peer;
 use crate::http::handshake::HandshakeCredentials;
 

@@ -1,5 +1,8 @@
 //! The OpenID Connect endpoints, under `/oidc`.
 
+use crate::http::sign_in::login::no_login;
+use crate::oidc::authorize::answer;
+use crate::oidc::authorize::interaction;
 use std::sync::Arc;
 
 use axum::Json;
@@ -10,9 +13,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::domain::Services;
 use crate::domain::keys::signing_keys::KEY_SET_CACHE;
-use crate::domain::operations::rate_limits::RateLimitError;
+use crate::domain::operations::rate_limits::limit::RateLimitError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::test_sign_in;
 use crate::http::context::Browser;
@@ -20,17 +23,16 @@ use crate::http::oidc::client_calls::{authorization, is_form};
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operator_details;
 use crate::http::outage::unavailable;
-use crate::http::pages::{Link, OperatorDetail};
+use crate::http::pages::OperatorDetail;
+use crate::http::pages::link::Link;
 use crate::http::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
 use crate::http::request_id;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login;
-use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
-use crate::oidc::authorize::{
-    self, AcceptedAuthorization, AuthenticatedAuthorization, AuthorizeError, AuthorizeOutcome,
-    Unanswerable,
-};
+use crate::messages::Message;
+use crate::oidc::authorize::answer::{AuthenticatedAuthorization, AuthorizeOutcome};
+use crate::oidc::authorize::{self, AcceptedAuthorization, AuthorizeError, Unanswerable};
 use crate::oidc::bearer::{BearerError, BearerToken, token_of};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{discovery, userinfo};
@@ -123,7 +125,7 @@ async fn begin(
     let session = match browser.signed_in(services).await? {
         Some(signed_in)
             if !request.select_account
-                && authorize::session_suffices(
+                && interaction::session_suffices(
                     services,
                     &accepted.application,
                     request,
@@ -138,7 +140,8 @@ async fn begin(
         return Err(AuthorizeError::Answer(accepted.login_required(services)));
     }
     let login_request = LoginRequest::Oidc(Box::new(request.clone()));
-    let begun = match login::begin(services, browser, (login_request, None), session).await? {
+    let begun = match login::begin::begin(services, browser, (login_request, None), session).await?
+    {
         Ok(begun) => begun,
         Err(page) => return Ok(page),
     };
@@ -154,7 +157,7 @@ async fn begin(
         old: None,
         agreement: Agreement::Open,
     };
-    let observer = test_sign_in::observer(services, request.purpose);
+    let observer = test_sign_in::observer::observer(services, request.purpose);
     let request_id = request_id::current();
     let context = SignInContext {
         services,
@@ -162,13 +165,13 @@ async fn begin(
         request_id: &request_id,
     };
     if accepted.silent {
-        let answer = authorize::respond_silently(context, authenticated).await?;
+        let answer = answer::respond_silently(context, authenticated).await?;
         return Ok(match answer {
             Some(answer) => deliver(services, browser.language(), &answer, login).await,
             None => unanswerable(services, browser.language(), &Unanswerable::Request).await,
         });
     }
-    Ok(match authorize::respond(context, authenticated).await? {
+    Ok(match answer::respond(context, authenticated).await? {
         AuthorizeOutcome::Granted(answer) | AuthorizeOutcome::Failed(answer) => {
             deliver(services, browser.language(), &answer, login).await
         }
@@ -184,7 +187,9 @@ async fn unanswerable(services: &Services, language: Language, why: &Unanswerabl
         Unanswerable::NoClient | Unanswerable::Client(_) => {
             Message::new("error-request-application")
         }
-        Unanswerable::Disabled(_) => return login::disabled_application(services, language, why),
+        Unanswerable::Disabled(_) => {
+            return no_login::disabled_application(services, language, why);
+        }
         Unanswerable::NoRedirectUri(_) => Message::new("error-request-no-address"),
         Unanswerable::RedirectUri { .. } => Message::new("error-request-address"),
         Unanswerable::Request => Message::new("error-request-unreadable"),

@@ -11,8 +11,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::domain::operations::rate_limits::Network;
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::services::Services;
 use crate::http::assets::FOREVER;
 use crate::http::operations::rate_limits::too_many_images;
 use crate::http::outage::unavailable;

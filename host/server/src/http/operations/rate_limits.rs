@@ -11,16 +11,17 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::domain::Services;
-use crate::domain::operations::rate_limits::{Limit, Network, RateLimitError};
+use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::operations::rate_limits::limit::{Limit, RateLimitError};
+use crate::domain::services::Services;
 use crate::http::fetch_metadata;
 use crate::http::fetch_metadata::Cause;
 use crate::http::forwarded::address_of;
 use crate::http::oidc::cors::Origins;
-use crate::http::pages::Link;
+use crate::http::pages::link::Link;
 use crate::http::reply::ErrorReply;
-use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
+use crate::messages::Message;
 use assent_model::language::Language;
 
 /// The network of a request.

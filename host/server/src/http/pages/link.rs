@@ -1,6 +1,6 @@
 //! Links on pages.
 
-use crate::http::texts::Message;
+use crate::messages::Message;
 
 /// A link on a page.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@ use askama::Template;
 
 use crate::http::layout::Layout;
 use crate::http::script_texts;
-use crate::http::texts::Message;
+use crate::messages::Message;
 
 /// The login page: one field for the name, and no password.
 #[derive(Clone, Debug, Template)]

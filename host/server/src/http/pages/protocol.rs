@@ -4,7 +4,7 @@ use askama::Template;
 
 use super::link::Link;
 use crate::http::layout::Layout;
-use crate::http::texts::Message;
+use crate::messages::Message;
 
 /// A response or another message that the browser posts to the application: by script, or after a press of the button.
 /// The script posts it only once.

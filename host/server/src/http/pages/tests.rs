@@ -1,7 +1,10 @@
 //! The properties that all pages have, independent of their content.
 
+use super::login::{Choice, EndedPageKind, FollowedSignIn, PasskeyForm, ReturnNotice, Scan};
 use super::*;
-use crate::http::{assets, texts};
+use crate::http::assets;
+use crate::http::layout::Support;
+use crate::messages;
 use assent_model::language::Language;
 
 const MARKUP: &str = "\"><script>alert('x')</script>";
@@ -28,7 +31,7 @@ fn login() -> LoginPage {
         leave: "/login/1/leave".to_owned(),
         csrf: MARKUP.to_owned(),
         name: MARKUP.to_owned(),
-        unfit: Some(texts::Message::new("login-name-invalid")),
+        unfit: Some(messages::Message::new("login-name-invalid")),
         remembered: true,
         scan: Scan::new("https://id.example", "/authenticator#login=abc".to_owned()),
         follow: follow(),
@@ -597,7 +600,7 @@ fn words_of(page: &str) -> Vec<String> {
 
 /// The texts of a language's messages, without the values between them.
 fn texts_of(language: Language) -> Vec<String> {
-    let source = texts::source(language);
+    let source = messages::source(language);
     let lines = source.lines().filter(|line| !line.starts_with('#'));
     let texts = lines.filter_map(|line| line.split_once(['=', ']']).map(|(_, text)| text));
     let parts = texts.flat_map(|text| text.split(['{', '}']).step_by(2));

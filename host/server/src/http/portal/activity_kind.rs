@@ -5,7 +5,7 @@ use assent_model::audit::{Entry, Event};
 use assent_model::id::AuditId;
 
 use crate::domain::protected_actions::outline_of;
-use crate::http::texts::Message;
+use crate::messages::Message;
 
 /// A kind of events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::pages::{ActivityRow, AnsweredRequest};
 use crate::domain::protected_actions::outline_of;
-use crate::http::texts::Message;
+use crate::messages::Message;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::audit::{Actor, Entry, Event};
 use assent_store::StoredEntry;

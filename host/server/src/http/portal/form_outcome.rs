@@ -1,9 +1,10 @@
 //! The outcome of a form, for the page that follows.
 
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::http::context::Browser;
 use crate::http::csrf;
-use crate::http::texts::Message;
+use crate::messages::Message;
 use assent_model::user::User;
 
 /// The result of a form.

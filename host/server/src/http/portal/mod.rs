@@ -5,7 +5,7 @@
 mod activity;
 mod activity_kind;
 mod activity_rows;
-mod applications;
+pub mod applications;
 mod consents;
 mod devices;
 mod form_outcome;
@@ -30,11 +30,9 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::reply::{internal_error, see_other, with_browser};
-use crate::domain::Services;
+use crate::domain::services::Services;
 use crate::domain::sign_in::login;
 use assent_model::login::{LocalPage, LoginRequest};
-
-pub(super) use applications::show as start_page;
 
 /// The pages for signed-in users, except the start page.
 pub(super) fn routes() -> Router<Arc<Services>> {

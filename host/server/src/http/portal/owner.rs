@@ -8,16 +8,18 @@ use axum::http::request::Parts;
 use axum::response::Response;
 
 use crate::domain::approvals::channels;
+use crate::domain::error::InternalError;
 use crate::domain::portal::{self, EndForm};
+use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::home::signed_in_header;
-use crate::http::pages::{Layout, Link, Page};
+use crate::http::layout::{Layout, Page};
+use crate::http::pages::link::Link;
 use crate::http::portal::form_outcome::FormNotice;
 use crate::http::portal::pages::{Frame, Tab};
 use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
-use crate::http::texts::Message;
+use crate::messages::Message;
 use assent_model::login::LocalPage;
 
 /// Returns the address of a sign-in that leads to this page.

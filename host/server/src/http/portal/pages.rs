@@ -5,9 +5,11 @@ use askama::Template;
 use super::activity_kind::ActivityKind;
 use super::tone::Tone;
 use super::words::{FactValue, PageTime};
-use crate::http::pages::{Consents, Layout, Page, Scan, SignedInUser, Withdrawn, time_left};
+use crate::http::layout::{Layout, Page};
+use crate::http::pages::login::{Scan, time_left};
+use crate::http::pages::{Consents, SignedInUser, Withdrawn};
 use crate::http::script_texts;
-use crate::http::texts::Message;
+use crate::messages::Message;
 
 macro_rules! pages {
     ($($page:ident),* $(,)?) => {

@@ -12,14 +12,14 @@ use super::forms::PortalForm;
 use super::pages::{
     NewRecoveryCodesPage, PendingRequest, RecoveryCodesPage, RecoveryCodesRequestPage, Tab,
 };
-use crate::domain::InternalError;
 use crate::domain::admin::action_approvals::{self, Console};
 use crate::domain::devices::recovery;
+use crate::domain::error::InternalError;
 use crate::domain::portal::{self, CodesRequest};
 use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::Owner;
 use crate::http::reply::{page, see_other};
-use crate::http::texts::Message;
+use crate::messages::Message;
 use assent_model::id::ActionApprovalId;
 use assent_model::login::LocalPage;
 

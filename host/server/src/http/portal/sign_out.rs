@@ -2,7 +2,8 @@
 
 use axum::response::Response;
 
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::http::context::Browser;
 use crate::http::portal::owner::Owner;
 use crate::http::reply::see_other;

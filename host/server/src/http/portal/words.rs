@@ -5,15 +5,17 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::domain::browser_words;
 use crate::domain::protected_actions::{ActionTarget, PastAction};
-use crate::domain::{Services, browser_words};
-use crate::http::texts::Message;
+use crate::domain::services::Services;
+use crate::messages::Message;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::audit::{Actor, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::DeviceId;
 use assent_model::language::Language;
-use assent_model::user::{Address, User};
+use assent_model::user::User;
+use assent_model::user::profile::Address;
 
 /// A value on a page with data about a user.
 #[derive(Clone, Debug)]

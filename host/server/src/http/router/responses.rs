@@ -10,14 +10,15 @@ use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::Services;
+use crate::domain::services::Services;
 use crate::http::assets;
 use crate::http::operations::branding;
 use crate::http::operations::measured_request::MeasuredRequest;
 use crate::http::refusals::RefusalForm;
 use crate::http::reply::ErrorReply;
-use crate::http::texts::{Message, PageLanguage};
+use crate::http::texts::PageLanguage;
 use crate::http::traced_request::record_route;
+use crate::messages::Message;
 
 /// Returns a stylesheet, script or icon. The layer of its route compresses it, and compares its `ETag`.
 pub(super) async fn asset(

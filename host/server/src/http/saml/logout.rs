@@ -7,19 +7,20 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;
-use crate::http::pages::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
+use crate::http::pages::sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
 use crate::http::reply::{
     ErrorReply, Framing, internal_error, layout, nonce, page, page_with_frames, page_with_script,
     see_other,
 };
 use crate::http::saml::sign_on::posted;
 use crate::http::sign_in::sign_out::sign_out_here;
-use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
+use crate::messages::Message;
 use crate::saml::logout::{
     self, LogoutEnd, LogoutError, LogoutStart, LogoutView, Outgoing, Unanswerable,
 };

@@ -7,10 +7,11 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::http::reply::{ErrorReply, internal_error};
-use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
+use crate::messages::Message;
 use crate::saml::metadata;
 use crate::saml::peer::find;
 use assent_model::language::Language;

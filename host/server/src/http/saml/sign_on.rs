@@ -1,5 +1,6 @@
 //! The SAML endpoints, under `/sso`: sign-on. The sign-out is in [`crate::http::saml::logout`].
 
+use crate::http::sign_in::login::no_login;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -7,15 +8,17 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::context::{SignInContext, log_plugin_denial};
 use crate::domain::sign_in::test_sign_in;
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::csrf::UserToken;
 use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;
-use crate::http::pages::{FormPostPage, Link, SamlStartPage};
+use crate::http::pages::link::Link;
+use crate::http::pages::protocol::{FormPostPage, SamlStartPage};
 use crate::http::reply::{
     ErrorReply, Framing, forged, internal_error, layout, nonce, other_user, page, page_with_script,
     see_other, with_browser,
@@ -23,7 +26,7 @@ use crate::http::reply::{
 use crate::http::request_id;
 use crate::http::sign_in::answer::{link_to, link_to_origin};
 use crate::http::sign_in::login;
-use crate::http::texts::Message;
+use crate::messages::Message;
 use crate::saml::peer::HeaderError;
 use crate::saml::sign_on::{
     self, AuthenticatedSignOn, SignOnAnswer, SignOnDenied, SignOnError, SignOnOutcome, Unanswerable,
@@ -204,7 +207,7 @@ async fn begin(
         return Ok(unusable_request_page(services, browser.language()));
     };
     if !provider.settings.enabled {
-        return Ok(login::disabled_application(
+        return Ok(no_login::disabled_application(
             services,
             browser.language(),
             &"the application was disabled since the request",
@@ -216,7 +219,8 @@ async fn begin(
         return Ok(deliver(services, browser.language(), &answer));
     }
     let login_request = LoginRequest::Saml(Box::new(request.clone()));
-    let begun = match login::begin(services, browser, (login_request, Some(login)), session).await?
+    let begun = match login::begin::begin(services, browser, (login_request, Some(login)), session)
+        .await?
     {
         Ok(begun) => begun,
         Err(page) => return Ok(page),
@@ -231,7 +235,7 @@ async fn begin(
         old: None,
         at,
     };
-    let observer = test_sign_in::observer(services, request.purpose);
+    let observer = test_sign_in::observer::observer(services, request.purpose);
     let request_id = request_id::current();
     let context = SignInContext {
         services,

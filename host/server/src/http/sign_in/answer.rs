@@ -3,11 +3,12 @@
 use axum::response::Response;
 use url::Url;
 
-use crate::domain::Services;
-use crate::http::pages::{FormPostPage, Link};
+use crate::domain::services::Services;
+use crate::http::pages::link::Link;
+use crate::http::pages::protocol::FormPostPage;
 use crate::http::reply::{layout, page_that_posts, see_other};
-use crate::http::texts::Message;
-use crate::oidc::authorize::{AnswerDelivery, AuthorizationAnswer};
+use crate::messages::Message;
+use crate::oidc::authorize::response::{AnswerDelivery, AuthorizationAnswer};
 use assent_model::application::Application;
 use assent_model::id::LoginId;
 use assent_model::language::Language;

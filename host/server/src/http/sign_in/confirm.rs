@@ -7,16 +7,21 @@
 
 use axum::response::Response;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{AuthenticatedUser, GivenApproval, LoginView};
-use crate::domain::{InternalError, Services};
+use crate::domain::sign_in::login::AuthenticatedUser;
+use crate::domain::sign_in::login::view::{GivenApproval, LoginView};
 use crate::http::context::Browser;
 use crate::http::csrf;
-use crate::http::pages::ConfirmPage;
+use crate::http::pages::login::ConfirmPage;
 use crate::http::reply::{layout, page};
-use crate::http::sign_in::login::{LoginPost, asking, finish, repeated, session_before};
+use crate::http::sign_in::login::asking::asking;
+use crate::http::sign_in::login::finish::{finish, session_before};
+use crate::http::sign_in::login::posted::LoginPost;
+use crate::http::sign_in::login::repeat::repeated;
 use assent_model::id::LoginId;
 use assent_model::login::Login;
 use assent_model::user::User;

@@ -2,6 +2,7 @@
 
 pub(crate) mod question;
 
+use crate::oidc::authorize::answer;
 use std::sync::Arc;
 
 use axum::Form;
@@ -9,11 +10,13 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::Agreement;
-use crate::domain::sign_in::login::{LoginView, OpenLogin};
+use crate::domain::sign_in::login::OpenLogin;
+use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::{consent, login};
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::csrf::UserToken;
@@ -22,12 +25,11 @@ use crate::http::portal::owner::is_enough;
 use crate::http::reply::{forged, internal_error, other_user, see_other};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question::{in_words, shown_to};
-use crate::http::sign_in::login::{
-    LoginPost, answered_meanwhile, finish, repeated, resumed, session_before,
-};
-use crate::http::texts::Message;
-use crate::oidc::authorize;
-use crate::oidc::authorize::DenialReason;
+use crate::http::sign_in::login::finish::{finish, resumed, session_before};
+use crate::http::sign_in::login::posted::LoginPost;
+use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
+use crate::messages::Message;
+use crate::oidc::authorize::answer::DenialReason;
 use assent_model::application::ConsentPolicy;
 use assent_model::id::Did;
 use assent_model::login::{LocalPage, LoginRequest};
@@ -95,7 +97,7 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
                 .await
             }
             "deny" => {
-                let answer = authorize::deny(
+                let answer = answer::deny(
                     services,
                     OpenLogin::Stored(login.id),
                     request,

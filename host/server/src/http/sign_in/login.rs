@@ -1,16 +1,16 @@
 //! The pages of a login, under `/login/{id}`.
 
-mod asking;
-mod begin;
+pub mod asking;
+pub mod begin;
 mod ended;
-mod finish;
-mod followed;
-mod identify;
-mod leave;
-mod no_login;
-mod passkey;
-mod posted;
-mod repeat;
+pub mod finish;
+pub mod followed;
+pub mod identify;
+pub mod leave;
+pub mod no_login;
+pub mod passkey;
+pub mod posted;
+pub mod repeat;
 mod waiting;
 
 use std::sync::Arc;
@@ -24,26 +24,20 @@ use no_login::unknown;
 use posted::find;
 use waiting::waiting_page;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{GivenApproval, LoginEnd, LoginView};
-use crate::domain::{InternalError, Services};
+use crate::domain::sign_in::login::view::{GivenApproval, LoginEnd, LoginView};
 use crate::http::context::Browser;
-use crate::http::pages::EndedPageKind;
+use crate::http::pages::login::EndedPageKind;
 use crate::http::reply::internal_error;
 use crate::http::sign_in::confirm;
 use assent_model::login::{Login, SignInDenied};
 
-pub(crate) use asking::asking;
-pub(crate) use begin::begin;
-pub(crate) use finish::{finish, resumed, session_before};
-pub(crate) use followed::{events, state};
-pub(crate) use identify::{identify, proceed};
-pub(crate) use leave::{leave, return_by_itself};
-pub(crate) use no_login::disabled_application;
-pub(crate) use passkey::{passkey, passkey_challenge};
-pub(crate) use posted::LoginPost;
-pub(crate) use repeat::{answered_meanwhile, repeated};
+use finish::{finish, resumed, session_before};
+use posted::LoginPost;
+use repeat::repeated;
 
 /// `GET /login/{id}`: the page for the state of the login. After the approval it responds to the application.
 pub(crate) async fn show(

@@ -10,20 +10,23 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::csrf::UserToken;
 use crate::http::operator_details;
-use crate::http::pages::{OperatorDetail, SignOutPage, SignedOutPage};
+use crate::http::pages::OperatorDetail;
+use crate::http::pages::sign_out::{SignOutPage, SignedOutPage};
 use crate::http::reply::{
     ErrorReply, forged, internal_error, layout, other_user, page, see_other, with_browser,
 };
 use crate::http::saml::logout;
 use crate::http::sign_in::sign_out::{QUESTION, sign_out_here, without_session};
-use crate::http::texts::{Message, PageLanguage};
+use crate::http::texts::PageLanguage;
+use crate::messages::Message;
 use crate::oidc::end_session;
 use crate::oidc::end_session::{EndSessionError, EndSessionRequest};
 use crate::oidc::parameters::Parameters;

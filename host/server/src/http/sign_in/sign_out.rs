@@ -4,10 +4,10 @@ use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
 use axum::response::Response;
 
-use crate::domain::Services;
+use crate::domain::services::Services;
 use crate::http::cookies::Cookie;
-use crate::http::pages::Link;
-use crate::http::texts::Message;
+use crate::http::pages::link::Link;
+use crate::messages::Message;
 
 /// The path of the confirmation page, and the purpose of its CSRF token.
 pub(super) const QUESTION: &str = "/session/end";

@@ -1,6 +1,7 @@
 //! The destination of the response of a test sign-in: `/admin/test-sign-ins/{id}`. The console shows the result. A
 //! response that the browser sends twice gets the same page for a short time.
 
+use crate::domain::sign_in::test_sign_in::repeat;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -8,12 +9,13 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::test_sign_in;
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
-use crate::http::pages::TestSignInPage;
+use crate::http::pages::protocol::TestSignInPage;
 use crate::http::reply::{ErrorReply, internal_error, layout, page};
-use crate::http::texts::Message;
+use crate::messages::Message;
 use crate::oidc::parameters::Parameters;
 use crate::test_sign_in::{oidc, saml};
 use assent_model::id::TestSignInId;
@@ -43,7 +45,7 @@ async fn claimed(
 ) -> Result<Option<TestSignIn>, InternalError> {
     let Some(id) = id else { return Ok(None) };
     match browser.signed_in(services).await? {
-        Some(signed_in) => test_sign_in::claimed(services, id, browser.digest(), &signed_in).await,
+        Some(signed_in) => repeat::claimed(services, id, browser.digest(), &signed_in).await,
         None => Ok(None),
     }
 }
@@ -70,7 +72,7 @@ pub(crate) async fn answered(
         }
         match claimed(&services, &browser, id).await? {
             Some(claimed) if oidc::is_answer(&services, &claimed, &parameters)? => {
-                test_sign_in::outcome(&services, claimed.id).await
+                repeat::outcome(&services, claimed.id).await
             }
             _ => Ok(None),
         }
@@ -102,7 +104,7 @@ pub(crate) async fn answered_by_post(
         }
         match claimed(&services, &browser, id).await? {
             Some(claimed) if saml::is_answer(&services, &claimed, &incoming, &body)? => {
-                test_sign_in::outcome(&services, claimed.id).await
+                repeat::outcome(&services, claimed.id).await
             }
             _ => Ok(None),
         }

@@ -1,17 +1,12 @@
 //! The authorization endpoint (RFC 6749 section 4.1.1, OpenID Connect Core 1.0 section 3.1.2): it checks the request,
 //! and responds after the user is known.
 
-mod answer;
+pub mod answer;
 mod checks;
-mod interaction;
-mod response;
+pub mod interaction;
+pub mod response;
 
-pub use answer::{
-    AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion, DenialReason, QuestionKind,
-    deny, repeated_code, repeated_error, respond, respond_silently,
-};
-pub use interaction::{hinted_name, may_continue, session_suffices};
-pub use response::{AnswerDelivery, AuthorizationAnswer};
+use response::AuthorizationAnswer;
 
 use std::sync::Arc;
 
@@ -20,7 +15,8 @@ use response::Destination;
 
 use super::error::AuthorizeErrorCode;
 use super::parameters::{Parameters, ParametersError};
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::application::Application;
 use assent_model::id::Did;
 use assent_model::login::AuthorizationRequest;

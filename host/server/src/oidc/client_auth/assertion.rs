@@ -7,8 +7,9 @@ use serde_json::{Map, Value};
 
 use super::reason::Reason;
 use super::secret_use::note_use;
+use crate::domain::error::InternalError;
 use crate::domain::keys::client_keys;
-use crate::domain::{InternalError, Services};
+use crate::domain::services::Services;
 use crate::keys::client::{JwtError, secret_purpose, verify_with_secret};
 use crate::oidc::error::TokenError;
 use assent_model::application::Application;

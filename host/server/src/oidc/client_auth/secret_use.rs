@@ -1,6 +1,6 @@
 //! The last use of client secrets.
 
-use crate::domain::Services;
+use crate::domain::services::Services;
 use assent_model::application::Application;
 use assent_model::id::ClientSecretId;
 

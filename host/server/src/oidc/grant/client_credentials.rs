@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse};

@@ -1,21 +1,20 @@
 //! The grants of the token endpoint, in one file each.
 
-mod authorization_code;
+pub mod authorization_code;
 mod checks;
 mod client_credentials;
-mod new_tokens;
+pub mod new_tokens;
 mod refresh_token;
 
 use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::Services;
+use crate::domain::services::Services;
 use crate::oidc::grant::checks::required;
 use assent_model::application::GrantType;
 use assent_telemetry::SPANS;
 
-pub use authorization_code::{CodeExchange, redeem};
-pub use new_tokens::TokenResponse;
+use new_tokens::TokenResponse;
 
 /// Serves a token request of an authenticated client.
 ///

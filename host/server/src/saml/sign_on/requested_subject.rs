@@ -1,7 +1,8 @@
 //! Whether a user is the requested one of a sign-on.
 
 use crate::domain::claims::name_id::name_id_for;
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::account::Account;
 use assent_model::name::is_same_name;
 use assent_model::saml::{NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest};

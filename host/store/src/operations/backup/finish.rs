@@ -9,7 +9,7 @@ use crate::audit::pending;
 use crate::audit::signing::sign_heads;
 use crate::engine::connect::Target;
 use crate::engine::migrations;
-use crate::engine::migrations::Migration;
+use crate::engine::migrations::migration::Migration;
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind, Options};
 use crate::engine::{deferred, partitions};

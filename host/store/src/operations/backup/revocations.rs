@@ -6,6 +6,7 @@ use crate::operations::backup::plan::{RestorePlan, Revocation};
 use crate::tables::sessions::portal;
 use crate::tables::users;
 use crate::tables::users::search_index;
+use crate::tables::users::update;
 use crate::tables::users::{counts, deprovisioning};
 use crate::{Result, VersionedWrite, audit};
 use assent_model::audit::{Entry, Event};
@@ -72,7 +73,7 @@ pub(super) async fn reapply(
     let mut counts = ReapplyCounts::default();
     for revocation in revocations {
         let id = revocation.user();
-        let Some(user) = users::read_user(db, id).await? else {
+        let Some(user) = update::read_user(db, id).await? else {
             if !counts.unknown_users.contains(&id) {
                 counts.unknown_users.push(id);
             }
@@ -167,7 +168,7 @@ async fn erase_user(db: &mut Connection, plan: &RestorePlan, user: User) -> Resu
     }
     // Only a terminated user can be erased.
     close_user(db, plan, &user, LifecycleState::Terminated).await?;
-    let Some(user) = users::read_user(db, user.id).await? else {
+    let Some(user) = update::read_user(db, user.id).await? else {
         return Ok(Outcome::Unknown);
     };
     let entry = entry(plan, Event::UserErased, user.id);

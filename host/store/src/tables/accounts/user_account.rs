@@ -3,8 +3,8 @@
 use crate::engine::batch::loader::Row;
 use crate::engine::rows::{cell, from_json, lifecycle_state, moment, parse};
 use crate::engine::sql::statement;
-use crate::tables::groups::AssignedAccessRow;
-use crate::tables::users::UserRow;
+use crate::tables::groups::access::AssignedAccessRow;
+use crate::tables::users::row::UserRow;
 use crate::{Result, StoreError};
 use assent_model::account::Account;
 use assent_model::group::AssignedAccess;

@@ -6,6 +6,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::approvals::{deliveries, held_requests, reports};
 use crate::tables::devices;
+use crate::tables::devices::locks;
 use crate::tables::devices::passkeys;
 use crate::{Result, Store, audit};
 use assent_model::approval::RequestKind;
@@ -131,7 +132,7 @@ async fn record_answer(
         DeviceDecision::Reported(_) => ("reported", None),
     };
     let is_report = matches!(decided, DeviceDecision::Reported(_));
-    devices::lock_device(db, device).await?;
+    locks::lock_device(db, device).await?;
     lock_user_of(db, id, now).await?;
     // A report keeps the state of a request that ended before, because the page shows that state already.
     let counted: Option<(String, String)> = sql::query_as(

@@ -3,7 +3,7 @@
 use crate::engine::batch::loader::{Key, Row};
 use crate::engine::rows::moment;
 use crate::engine::sql::{FromRow, QueryAs};
-use crate::tables::users::UserRow;
+use crate::tables::users::row::UserRow;
 use crate::{Result, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, first_text_of};

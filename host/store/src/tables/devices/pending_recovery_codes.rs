@@ -1,7 +1,8 @@
 //! Recovery codes that their user has not confirmed yet. The earlier codes stay valid until the confirmation.
 
 use crate::engine::sql;
-use crate::tables::devices;
+use crate::tables::devices::enrolment_links;
+use crate::tables::devices::locks;
 use crate::{DeviceWrite, Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -35,7 +36,7 @@ impl Store {
         self.write(move |db| {
             let codes = codes.clone();
             Box::pin(async move {
-                if !devices::lock_active_device(db, user, device).await? {
+                if !locks::lock_active_device(db, user, device).await? {
                     return Ok(DeviceWrite::Inactive);
                 }
                 sql::query("DELETE FROM recovery_codes WHERE user_id = $1 AND is_pending = 1")
@@ -100,7 +101,7 @@ impl Store {
             let entry = entry.clone();
             Box::pin(async move {
                 if let Some(device) = device
-                    && !devices::lock_active_device(db, user, device).await?
+                    && !locks::lock_active_device(db, user, device).await?
                 {
                     return Ok(CodesConfirmation::NotPending);
                 }
@@ -134,7 +135,7 @@ impl Store {
                 .bind(batch.to_string())
                 .execute(&mut *db)
                 .await?;
-                devices::end_own_links(db, user).await?;
+                enrolment_links::end_own_links(db, user).await?;
                 audit::append(db, &[entry]).await?;
                 Ok(CodesConfirmation::Done)
             })

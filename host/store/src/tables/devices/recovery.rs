@@ -1,11 +1,11 @@
 //! Recovery codes.
 
+use crate::tables::devices::enrolment_links;
 use std::sync::Arc;
 
 use crate::engine::rows::moment;
 use crate::engine::sql;
-use crate::tables::devices;
-use crate::tables::devices::EnrolmentRow;
+use crate::tables::devices::enrolment_links::EnrolmentRow;
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -132,7 +132,7 @@ impl Store {
                     audit::append_if_about_user(db, &refused, true).await?;
                     return Ok(CodeUse::NotOpen);
                 }
-                devices::insert_enrolment(db, &enrolment, now).await?;
+                enrolment_links::insert_enrolment(db, &enrolment, now).await?;
                 audit::append(db, &[used]).await?;
                 Ok(CodeUse::Done)
             })

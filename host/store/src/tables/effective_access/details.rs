@@ -7,9 +7,9 @@ use super::access::EffectiveAccess;
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::{NEVER, cell, moment, parse};
 use crate::engine::sql;
-use crate::tables::accounts::UserAccountRow;
-use crate::tables::groups::AssignedAccessRow;
-use crate::tables::users::UserRow;
+use crate::tables::accounts::user_account::UserAccountRow;
+use crate::tables::groups::access::AssignedAccessRow;
+use crate::tables::users::row::UserRow;
 use crate::{Result, Store, StoreError};
 use assent_model::id::{Did, UserId};
 

@@ -11,7 +11,7 @@ use crate::engine::rows::{cell, parse};
 use crate::engine::sql;
 use crate::engine::sql::{QueryAs, StatementText};
 use crate::tables::groups::access::in_assigned_group;
-use crate::tables::users::{PageRange, cursor, merge_sorted};
+use crate::tables::users::listing::{PageRange, cursor, merge_sorted};
 use crate::{Result, Store};
 use assent_model::id::{Did, UserId};
 use assent_model::search::{Cursor, Prefix};

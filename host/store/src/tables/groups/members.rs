@@ -7,7 +7,7 @@ use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::{cell, moment, parse};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::users::UserRow;
+use crate::tables::users::row::UserRow;
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;

@@ -1,6 +1,6 @@
 //! The stored root secret and sealing keys.
 
-use crate::engine::migrations::{HEARTBEAT_LIMIT, heartbeat_clock};
+use crate::engine::migrations::older_instances::{HEARTBEAT_LIMIT, heartbeat_clock};
 use crate::engine::rows::{cell, moment};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind, Executor};

@@ -1,13 +1,14 @@
 //! The objects that users see and end on the portal. Each statement names the user that must own the object.
 
+use crate::tables::devices::enrolment_links;
 use std::collections::HashMap;
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 
 use crate::engine::rows::{cell, moment, parse};
+use crate::tables::sessions;
 use crate::tables::users::deprovisioning;
-use crate::tables::{devices, sessions};
 use crate::{DeviceWrite, Result, Store, UserGuard, audit};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
@@ -338,7 +339,7 @@ pub(crate) async fn revoke_device(
     deprovisioning::deprovision_device(db, id, now).await?;
     deprovisioning::withdraw_pending_of(db, user, now).await?;
     // A thief of the device may have created another way in.
-    devices::end_own_links(db, user).await?;
+    enrolment_links::end_own_links(db, user).await?;
     let ended =
         sql::query("DELETE FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND $3 = 1")
             .bind(user.to_string())

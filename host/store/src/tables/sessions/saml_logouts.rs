@@ -4,7 +4,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 
 use crate::engine::rows::{cell, digest, from_json, moment, parse, to_json};
-use crate::tables::sessions::name_id;
+use crate::tables::sessions::saml_participants::name_id;
 use crate::{Result, Store, StoreError, Transition};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, LogoutId};

@@ -1,6 +1,6 @@
 //! Logins.
 
-mod completion;
+pub(crate) mod completion;
 
 use crate::engine::deferred;
 use crate::engine::rows::{cell, digest, from_json, moment, parse, to_json};
@@ -11,8 +11,6 @@ use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{GivenAnswer, Login, LoginAnswer, LoginStage};
-
-pub use completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 
 crate::engine::sql::row! {
     struct LoginRow of logins {

@@ -6,6 +6,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::approvals::cooldowns;
 use crate::tables::devices;
+use crate::tables::devices::locks;
 use crate::tables::devices::passkeys::{insert, record_use};
 use crate::{DeviceWrite, PasskeyUseOutcome, Result, Store, StoreError, audit};
 use assent_model::approval::{Approval, ApprovalSubject, RequestKind};
@@ -61,7 +62,7 @@ impl Store {
         self.write(move |db| {
             let (passkey, replaces, entries) = (passkey.clone(), replaces.clone(), entries.clone());
             Box::pin(async move {
-                devices::lock_device(db, passkey.device_id).await?;
+                locks::lock_device(db, passkey.device_id).await?;
                 if let Some(old) = replaces {
                     sql::query("DELETE FROM passkeys WHERE device_id = $1 AND credential_id = $2")
                         .bind(passkey.device_id.to_string())
@@ -128,7 +129,7 @@ impl Store {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
-                devices::lock_device(db, device).await?;
+                locks::lock_device(db, device).await?;
                 let stopped = sql::query(
                     "UPDATE passkeys SET sign_in = 'declined', agreed_at = NULL
                      WHERE device_id = $1 AND sign_in = 'agreed'
@@ -259,7 +260,7 @@ async fn approve(
     let ApprovalSubject::SignIn(login) = approval.subject else {
         return Err(StoreError::Internal("a passkey approves sign-ins only"));
     };
-    if !devices::lock_active_device(db, user, device).await?
+    if !locks::lock_active_device(db, user, device).await?
         || record_use(db, device, &used).await? == PasskeyUseOutcome::Rejected
         || !is_agreed(db, device).await?
     {

@@ -6,7 +6,7 @@ use super::family::TokenFamily;
 use super::state_rows::HolderVersion;
 use crate::engine::rows::{cell, digest, epoch_number, moment};
 use crate::engine::sql;
-use crate::tables::accounts::UserAccount;
+use crate::tables::accounts::user_account::UserAccount;
 use crate::{Result, Store};
 use assent_model::application::RegisteredApplication;
 use assent_model::clock::Timestamp;

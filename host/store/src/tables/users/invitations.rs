@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::engine::rows::{cell, moment, parse};
 use crate::engine::sql;
-use crate::tables::devices::{end_links_of_invited, insert_enrolment};
-use crate::tables::users::{UserGuard, UserRow};
+use crate::tables::devices::enrolment_links::{end_links_of_invited, insert_enrolment};
+use crate::tables::users::guard::UserGuard;
+use crate::tables::users::row::UserRow;
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::{Actor, Entry};
 use assent_model::clock::Timestamp;

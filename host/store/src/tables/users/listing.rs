@@ -3,8 +3,8 @@
 
 use crate::engine::rows::cell;
 use crate::engine::sql;
-use crate::tables::accounts::AccountRow;
-use crate::tables::users::UserRow;
+use crate::tables::accounts::user_account::AccountRow;
+use crate::tables::users::row::UserRow;
 use crate::{Result, Store};
 use assent_model::account::Account;
 use assent_model::id::Did;

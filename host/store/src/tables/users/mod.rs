@@ -4,42 +4,37 @@ mod bulk;
 pub(crate) mod counts;
 pub(crate) mod deprovisioning;
 pub(crate) mod external_authenticators;
-mod guard;
-mod insert;
+pub(crate) mod guard;
+pub(crate) mod insert;
 pub(crate) mod invitations;
-mod listing;
+pub(crate) mod listing;
 mod lookup;
-mod row;
+pub(crate) mod row;
 pub(crate) mod search_index;
-mod sign_ins;
+pub(crate) mod sign_ins;
 mod unconfirmed;
-mod update;
+pub(crate) mod update;
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::tables::devices::enrolment_links;
 use update::is_last_owner;
-pub(crate) use update::read_user;
+use update::read_user;
 
 use crate::engine::rows::to_json;
 use crate::tables::approvals::repeats;
-use crate::tables::devices;
 use crate::{Result, Store, StoreError, VersionedWrite, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::search::search_form;
-use assent_model::user::{LifecycleState, Profile, User};
+use assent_model::user::profile::Profile;
+use assent_model::user::{LifecycleState, User};
 
-pub use guard::UserGuard;
-pub(crate) use insert::{ensure_all_written, insert};
-pub use row::UserSummary;
-pub use update::{UserUpdateOutcome, UserWrite};
-
-pub use listing::UserOrder;
-pub(crate) use listing::{PageRange, cursor, merge_sorted};
-pub(crate) use row::UserRow;
-pub(crate) use sign_ins::record_sign_in;
+use guard::UserGuard;
+use insert::insert;
+use update::UserUpdateOutcome;
 
 /// Locks a user, in any state, until the transaction ends. A concurrent change of the user waits, or came first.
 pub(crate) async fn lock_user(db: &mut Connection, id: UserId) -> Result<()> {
@@ -69,7 +64,7 @@ pub(crate) async fn activate(
     if activated > 0 {
         search_index::set_user_state(db, id, LifecycleState::Active).await?;
         counts::note_change(db, LifecycleState::Invited, LifecycleState::Active).await?;
-        devices::end_links(db, id).await?;
+        enrolment_links::end_links(db, id).await?;
         audit::append(db, entry.map(std::slice::from_ref).unwrap_or_default()).await?;
     }
     Ok(())

@@ -8,7 +8,7 @@ use crate::engine::sql::Connection;
 
 use crate::Result;
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
-use crate::tables::accounts::{AccountRow, UserAccount};
+use crate::tables::accounts::user_account::{AccountRow, UserAccount};
 use assent_model::account::Account;
 use assent_model::id::UserId;
 use assent_model::search;

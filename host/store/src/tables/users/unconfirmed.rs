@@ -1,7 +1,7 @@
 //! Users without a confirmed email address.
 
 use crate::engine::sql;
-use crate::tables::users::UserRow;
+use crate::tables::users::row::UserRow;
 use crate::{Result, Store};
 use assent_model::id::{Did, UserId};
 use assent_model::user::User;

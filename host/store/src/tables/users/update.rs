@@ -2,13 +2,14 @@
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::tables::devices::enrolment_links;
 
 use crate::engine::rows::to_json;
+use crate::tables::accounts;
 use crate::tables::users::insert::{add_login_names, insert_all};
 use crate::tables::users::row::UserRow;
 use crate::tables::users::search_index;
 use crate::tables::users::{counts, deprovisioning};
-use crate::tables::{accounts, devices};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::id::UserId;
@@ -109,7 +110,7 @@ async fn update(
     search_index::replace_user(db, &was, user).await?;
     // The link went to the former address, or was handed to a user with the former name.
     if (&was.name, &was.email) != (&user.name, &user.email) {
-        devices::end_links(db, user.id).await?;
+        enrolment_links::end_links(db, user.id).await?;
         let renamed = accounts::replace_unconfirmed_names(db, &was, user).await?;
         if let Some(entry) = entries.first_mut().filter(|_| !renamed.is_empty()) {
             let renamed = renamed.iter().map(ToString::to_string).collect();
@@ -120,14 +121,14 @@ async fn update(
         counts::note_change(db, was.state, user.state).await?;
         deprovisioning::deprovision_user(db, user.id, user.state, user.updated_at).await?;
         if was.state == LifecycleState::Invited {
-            devices::end_links(db, user.id).await?;
+            enrolment_links::end_links(db, user.id).await?;
         }
     }
     if let Some(role) = user
         .console_role
         .filter(|_| user.console_role != was.console_role)
     {
-        devices::end_links(db, user.id).await?;
+        enrolment_links::end_links(db, user.id).await?;
         // An administrator who could enrol a device for the user before may have begun the sign-ins.
         if !was
             .console_role

@@ -6,14 +6,15 @@ use utoipa::ToSchema;
 
 use super::authentication::{AuthenticationChange, authentication};
 use super::values::{application_name, recipe_id, server_address};
-use crate::domain::Services;
 use crate::domain::admin::scopes::require_known_scopes;
 use crate::domain::admin::{Result, invalid};
+use crate::domain::services::Services;
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
-    Application, ApplicationType, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri,
-    OidcSettings, SubjectType,
+    Application, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri, OidcSettings,
+    SubjectType,
 };
+use assent_model::application_type::ApplicationType;
 use assent_model::client_auth::ClientAuthMethod;
 use assent_model::command::{empty_if_null, removable};
 use assent_model::key::SigningAlgorithm;

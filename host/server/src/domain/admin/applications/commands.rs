@@ -10,12 +10,12 @@ use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
 use crate::domain::admin::{Result, fresh_did, invalid};
+use crate::domain::audit;
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
-use crate::domain::{Services, audit};
+use crate::domain::services::Services;
 use assent_model::administration::Permission;
-use assent_model::application::{
-    Application, ApplicationType, OidcSettings, RegisteredApplication,
-};
+use assent_model::application::{Application, OidcSettings, RegisteredApplication};
+use assent_model::application_type::ApplicationType;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::caller::{Authorization, Caller, Denied};
 use assent_model::client_auth::ClientAuthMethod;

@@ -1,7 +1,8 @@
 //! The authorization of changes to groups, and their audit entries.
 
 use crate::domain::admin::Result;
-use crate::domain::{Services, audit};
+use crate::domain::audit;
+use crate::domain::services::Services;
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::caller::{Authorization, Caller};

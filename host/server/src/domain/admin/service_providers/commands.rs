@@ -13,9 +13,10 @@ use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
 use crate::domain::admin::{Result, fresh_did, invalid};
+use crate::domain::audit;
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
-use crate::domain::{Services, audit};
+use crate::domain::services::Services;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;
 use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};

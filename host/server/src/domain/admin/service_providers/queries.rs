@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
+use crate::domain::services::Services;
 use assent_model::id::Did;
 use assent_model::saml::ServiceProvider;
 

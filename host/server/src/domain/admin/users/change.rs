@@ -9,7 +9,8 @@ use assent_model::administration::Permission;
 use assent_model::caller::{Authorization, Caller};
 use assent_model::command::{empty_if_null, removable};
 use assent_model::name::{LoginName, LoginNameError};
-use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
+use assent_model::user::profile::Profile;
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 assent_model::admin_command! {
     /// A new user, or an update. A missing member leaves its value unchanged.

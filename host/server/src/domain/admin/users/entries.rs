@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Services, audit};
+use crate::domain::audit;
+use crate::domain::services::Services;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::user::{ConsoleRole, User};
 

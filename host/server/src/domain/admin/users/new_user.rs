@@ -3,11 +3,12 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::domain::Services;
 use crate::domain::admin::{Result, fresh_did};
+use crate::domain::services::Services;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
-use assent_model::user::{LifecycleState, Profile, User};
+use assent_model::user::profile::Profile;
+use assent_model::user::{LifecycleState, User};
 
 /// Returns a user with only a name. The user is not stored yet.
 ///

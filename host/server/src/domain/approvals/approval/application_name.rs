@@ -1,6 +1,7 @@
 //! The name of the application that requests an approval.
 
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use assent_model::login::Login;
 
 /// Returns the name of the application that requests an approval.

@@ -7,10 +7,12 @@ use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 
 use super::audit_note::audit_note;
 use crate::domain::approvals::prompts::{Prompt, prompt_of};
+use crate::domain::audit;
 use crate::domain::devices::passkey;
+use crate::domain::error::InternalError;
 use crate::domain::operations::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{InternalError, Services, audit};
+use crate::domain::services::Services;
 use assent_model::action_approval::ActionRequester;
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};

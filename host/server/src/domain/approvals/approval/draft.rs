@@ -1,13 +1,14 @@
 //! An approval request before it is stored, and its storage and delivery.
 
+use crate::domain::sign_in::test_sign_in::approval_request;
 use std::sync::Arc;
 
 use super::application_name::application_name;
 use super::audit_note::approval_entry;
 use crate::domain::approvals::{channels, dispatch};
-use crate::domain::sign_in::test_sign_in;
-use crate::domain::sign_in::test_sign_in::Attempt;
-use crate::domain::{InternalError, Services};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
+use crate::domain::sign_in::test_sign_in::approval_request::Attempt;
 use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails,
@@ -159,7 +160,8 @@ pub(super) async fn open_request(
             is_open,
             outcome,
         };
-        test_sign_in::record_approval_request(services, test_sign_in, &approval, attempt).await?;
+        approval_request::record_approval_request(services, test_sign_in, &approval, attempt)
+            .await?;
     }
     if matches!(outcome, RequestOutcome::Prompted(_)) {
         services.metrics.approvals.count_request(&approval);

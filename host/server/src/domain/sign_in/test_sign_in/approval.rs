@@ -2,10 +2,11 @@
 
 use serde_json::json;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{LoginEnd, LoginView};
+use crate::domain::sign_in::login::view::{LoginEnd, LoginView};
 use crate::domain::sign_in::test_sign_in::record::RecordedStep;
-use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;
 use assent_model::name::LoginName;
@@ -19,7 +20,7 @@ pub(super) async fn of_login(
     let Some(login) = test_sign_in.login else {
         return Ok(Vec::new());
     };
-    let approval = match login::view(services, login, test_sign_in.browser).await? {
+    let approval = match login::view::view(services, login, test_sign_in.browser).await? {
         LoginView::Waiting(_, approval) => Some(approval),
         view => match view.login().map(|login| login.id) {
             Some(id) => services.store.approval_of_login(id).await?,

@@ -3,11 +3,11 @@
 //! sign-in, and the issued tokens and codes are useless elsewhere.
 
 mod approval;
-mod approval_request;
-mod life;
-mod observer;
-mod record;
-mod repeat;
+pub mod approval_request;
+pub mod life;
+pub mod observer;
+pub mod record;
+pub mod repeat;
 
 use std::sync::Arc;
 
@@ -19,10 +19,12 @@ use serde_json::Value;
 
 use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{AdminContext, AdminError};
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
-use crate::domain::{InternalError, Services, admin, audit};
+use crate::domain::{admin, audit};
 use assent_model::application::{GrantType, RegisteredApplication};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::change::Change;
@@ -37,11 +39,8 @@ use assent_model::test_sign_in::{
 };
 use assent_store::Transition;
 
-pub use approval_request::{Attempt, record_approval_request};
-pub use life::LIFE;
-pub use observer::observer;
-pub use record::{RecordedStep, end, fail, record_step, refused};
-pub use repeat::{claimed, outcome};
+use life::LIFE;
+use record::{RecordedStep, fail, record_step};
 
 /// The path of this server to which the responses are sent.
 const PATH: &str = "/admin/test-sign-ins/";

@@ -3,18 +3,20 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use crate::domain::error::InternalError;
 use crate::domain::operations::error_references::ErrorReference;
+use crate::domain::services::Services;
 use crate::domain::sign_in::context::log_plugin_denial;
+use crate::domain::sign_in::login::view;
 use crate::domain::sign_in::login::{self, OpenLogin};
-use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
-use crate::http::pages::{EndedPage, EndedPageKind, ReturnNotice};
+use crate::http::pages::login::{EndedPage, EndedPageKind, ReturnNotice};
 use crate::http::reply::{layout, page};
 use crate::http::request_id;
 use crate::http::sign_in::login::asking::asking;
-use crate::http::texts::Message;
+use crate::messages::Message;
 use assent_model::login::{Login, LoginRequest, LoginStage, SignInDenied};
 use assent_model::secret::Digest;
 use assent_model::user::User;
@@ -64,7 +66,7 @@ pub(super) async fn ended_page(
     login: &Login,
     kind: EndedPageKind,
 ) -> Result<Response, InternalError> {
-    let name = login::typed_name(services, login.id).await?;
+    let name = view::typed_name(services, login.id).await?;
     ending(services, browser, login, kind, (name, None)).await
 }
 
@@ -90,7 +92,7 @@ pub(super) async fn rejected_page(
 ) -> Result<Response, InternalError> {
     let name = match user {
         Some(user) => Some(user.display_name().to_owned()),
-        None => login::typed_name(services, login.id).await?,
+        None => view::typed_name(services, login.id).await?,
     };
     let reference = rejection_reference(login);
     // The user may load the page again.

@@ -2,11 +2,12 @@
 
 use axum::response::Response;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::sign_in::{login, test_sign_in};
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::reply::{see_other, with_session};
 use crate::http::request_id;
@@ -15,8 +16,9 @@ use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question;
 use crate::http::sign_in::login::ended::rejected_page;
 use crate::http::sign_in::login::repeat::answered_meanwhile;
-use crate::oidc::authorize;
-use crate::oidc::authorize::{AuthenticatedAuthorization, AuthorizeOutcome};
+use crate::oidc::authorize::answer;
+use crate::oidc::authorize::answer::{AuthenticatedAuthorization, AuthorizeOutcome};
+use crate::oidc::authorize::interaction;
 use crate::saml::sign_on;
 use assent_model::id::SessionId;
 use assent_model::login::{Login, LoginRequest};
@@ -53,7 +55,7 @@ pub(crate) async fn resumed(
     };
     let enough = match &login.request {
         LoginRequest::Oidc(request) => {
-            authorize::may_continue(services, request, &signed_in).await?
+            interaction::may_continue(services, request, &signed_in).await?
         }
         LoginRequest::Saml(request) => sign_on::may_continue(services, request, &signed_in).await?,
         LoginRequest::Local { .. } => false,
@@ -113,14 +115,14 @@ pub(crate) async fn finish(
         old,
         agreement,
     };
-    let observer = test_sign_in::observer(services, request.purpose);
+    let observer = test_sign_in::observer::observer(services, request.purpose);
     let request_id = request_id::current();
     let context = SignInContext {
         services,
         observer: &*observer,
         request_id: &request_id,
     };
-    match authorize::respond(context, authenticated).await? {
+    match answer::respond(context, authenticated).await? {
         AuthorizeOutcome::Granted(answer) => with_session(
             deliver(services, browser.language(), &answer, login.id).await,
             services,
@@ -160,7 +162,7 @@ async fn finish_saml(
         old,
         at: services.now(),
     };
-    let observer = test_sign_in::observer(services, request.purpose);
+    let observer = test_sign_in::observer::observer(services, request.purpose);
     let request_id = request_id::current();
     let context = SignInContext {
         services,

@@ -16,11 +16,12 @@ use serde::Serialize;
 use tokio::time::interval;
 
 use crate::domain::approvals::approval;
-use crate::domain::sign_in::login::LoginView;
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
+use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::qr_sign_in;
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
-use crate::http::pages::FollowedSignIn;
+use crate::http::pages::login::FollowedSignIn;
 use crate::http::reply::internal_error;
 use crate::http::sign_in::login::posted::find;
 use assent_model::approval::Approval;

@@ -6,27 +6,30 @@ use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::domain::approvals::approval;
-use crate::domain::operations::rate_limits::RateLimitError;
+use crate::domain::approvals::approval::request;
+use crate::domain::error::InternalError;
+use crate::domain::operations::rate_limits::limit::RateLimitError;
+use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
-use crate::domain::sign_in::login::{LoginView, OpenLogin};
+use crate::domain::sign_in::login::OpenLogin;
+use crate::domain::sign_in::login::view;
+use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::{login, passkey, qr_sign_in};
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::cookies::Cookie;
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
-use crate::http::pages::{Choice, LoginPage, PasskeyForm, Scan};
+use crate::http::pages::login::{Choice, LoginPage, PasskeyForm, Scan};
 use crate::http::portal::owner::is_enough;
 use crate::http::reply::{layout, page, see_other, with_browser};
 use crate::http::sign_in::login::asking::{asking, disabled};
 use crate::http::sign_in::login::followed;
 use crate::http::sign_in::login::posted::LoginPost;
 use crate::http::sign_in::login::repeat::answered_meanwhile;
-use crate::http::texts::Message;
-use crate::oidc::authorize;
+use crate::messages::Message;
+use crate::oidc::authorize::interaction;
 use crate::saml::sign_on;
 use assent_model::login::{LocalPage, Login, LoginAnswer, LoginRequest};
 use assent_model::name::{LoginName, LoginNameError, described_character};
@@ -82,7 +85,7 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
             ))
         };
         if let Err(refused) = from {
-            approval::refuse(services, login, &valid).await?;
+            request::refuse(services, login, &valid).await?;
             return too_many(refused);
         }
         let by_name = || Message::new("error-too-many-name");
@@ -99,10 +102,10 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
                 .sign_ins_per_user_name
                 .count_call(&(&valid).into(), services.now())
         {
-            approval::refuse(services, login, &valid).await?;
+            request::refuse(services, login, &valid).await?;
             return too_many((exhausted, by_name()));
         }
-        let outcome = approval::ask(
+        let outcome = request::ask(
             services,
             login,
             (&valid, standing),
@@ -223,7 +226,7 @@ async fn choice(
     };
     let suffices = match &login.request {
         LoginRequest::Oidc(request) => {
-            authorize::may_continue(services, request, &signed_in).await?
+            interaction::may_continue(services, request, &signed_in).await?
         }
         LoginRequest::Saml(request) => sign_on::may_continue(services, request, &signed_in).await?,
         // The user may sign in to an own page although there is a session, because a page requires a recent sign-in, or
@@ -254,7 +257,7 @@ async fn hinted_name(
         }
         LoginRequest::Oidc(request) if request.hinted_subject.is_some() => {
             match browser.signed_in(services).await? {
-                Some(signed_in) => authorize::hinted_name(services, request, &signed_in).await,
+                Some(signed_in) => interaction::hinted_name(services, request, &signed_in).await,
                 None => Ok(None),
             }
         }
@@ -313,7 +316,7 @@ pub(super) async fn identify_page(
     let known = browser.name().map(|name| name.as_str().to_owned());
     let remembered = known.is_some();
     let before = match browser.retries() {
-        true => login::typed_name(services, login.id).await?,
+        true => view::typed_name(services, login.id).await?,
         false => None,
     };
     let name = typed.or(before).or(hint).or(known).unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The return of a failed or cancelled sign-in to the application.
 
+use crate::oidc::authorize::answer;
 use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
@@ -7,12 +8,12 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::access::{AccessDenied, access_denial};
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{
-    AuthenticatedUser, GivenApproval, LoginEnd, LoginView, OpenLogin,
-};
-use crate::domain::{InternalError, Services};
+use crate::domain::sign_in::login::view::{GivenApproval, LoginEnd, LoginView};
+use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::http::context::Browser;
 use crate::http::reply::{internal_error, see_other};
 use crate::http::sign_in::answer::deliver;
@@ -23,8 +24,7 @@ use crate::http::sign_in::login::no_login::unknown;
 use crate::http::sign_in::login::posted::{LoginPost, find};
 use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
 use crate::http::{csrf, saml};
-use crate::oidc::authorize;
-use crate::oidc::authorize::DenialReason;
+use crate::oidc::authorize::answer::DenialReason;
 use crate::saml::sign_on;
 use crate::saml::sign_on::SignOnDenied;
 use assent_model::login::{Login, LoginAnswer, LoginRequest};
@@ -68,7 +68,7 @@ async fn returned(
     };
     let reply = match &login.request {
         LoginRequest::Oidc(request) => {
-            match authorize::deny(services, OpenLogin::Stored(login.id), request, reason).await? {
+            match answer::deny(services, OpenLogin::Stored(login.id), request, reason).await? {
                 Some(answer) => Some(deliver(services, language, &answer, login.id).await),
                 None => None,
             }

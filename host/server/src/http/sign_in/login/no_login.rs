@@ -3,10 +3,10 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use crate::domain::Services;
-use crate::http::pages::Link;
+use crate::domain::services::Services;
+use crate::http::pages::link::Link;
 use crate::http::reply::ErrorReply;
-use crate::http::texts::Message;
+use crate::messages::Message;
 use assent_model::language::Language;
 
 pub(super) fn unknown(services: &Services, language: Language) -> Response {

@@ -8,15 +8,15 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use webauthn_rs::prelude::PublicKeyCredential;
 
-use crate::domain::InternalError;
-use crate::domain::sign_in::login::LoginView;
+use crate::domain::error::InternalError;
+use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::passkey;
 use crate::domain::sign_in::passkey::{PasskeyAnswer, PasskeySignInOutcome};
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::sign_in::login::asking::disabled;
 use crate::http::sign_in::login::identify::{IdentifyError, count_attempt, identify_page};
 use crate::http::sign_in::login::posted::LoginPost;
-use crate::http::texts::Message;
+use crate::messages::Message;
 
 /// `POST /login/{id}/passkey/challenge`: a new challenge for the script of the page, as
 /// `PublicKeyCredentialRequestOptionsJSON`. The options do not depend on the user.

@@ -7,9 +7,10 @@ use axum::response::{IntoResponse, Response};
 use axum::{Form, RequestExt};
 use serde::Deserialize;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::LoginView;
-use crate::domain::{InternalError, Services};
+use crate::domain::sign_in::login::view::LoginView;
 use crate::http::context::{Browser, RETRY};
 use crate::http::csrf;
 use crate::http::reply::{forged, internal_error, see_other};
@@ -46,7 +47,7 @@ pub(super) async fn find(
 ) -> (Browser, Result<LoginView, InternalError>) {
     let id: Result<LoginId, IdError> = id.parse();
     let found = match id {
-        Ok(id) => login::view(services, id, browser.digest()).await,
+        Ok(id) => login::view::view(services, id, browser.digest()).await,
         Err(IdError) => Ok(LoginView::Unknown),
     };
     let login = found.as_ref().ok().and_then(LoginView::login);

@@ -2,18 +2,21 @@
 
 use axum::response::Response;
 
+use crate::domain::error::InternalError;
+use crate::domain::services::Services;
 use crate::domain::sign_in::context::{NoObserver, SignInContext};
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{AuthenticatedUser, LoginView, OpenLogin};
+use crate::domain::sign_in::login::view::LoginView;
+use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::sign_in::repeat::{self, AnsweredSession, RepeatingBrowser};
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
-use crate::http::pages::{AlreadySignedInPage, Link};
+use crate::http::pages::link::Link;
+use crate::http::pages::protocol::AlreadySignedInPage;
 use crate::http::reply::{layout, page, see_other, with_session};
 use crate::http::saml;
 use crate::http::sign_in::answer::{deliver, link_to_client};
 use crate::http::sign_in::login::no_login::answered_before;
-use crate::oidc::authorize;
+use crate::oidc::authorize::answer;
 use crate::saml::sign_on;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, LoginId};
@@ -27,7 +30,7 @@ pub(crate) async fn answered_meanwhile(
     browser: &Browser,
     login: LoginId,
 ) -> Result<Response, InternalError> {
-    match login::view(services, login, browser.digest()).await? {
+    match login::view::view(services, login, browser.digest()).await? {
         LoginView::Answered(login, given) => {
             Box::pin(repeated(services, browser, &login, &given)).await
         }
@@ -104,7 +107,7 @@ async fn answer_again(
             if !is_enabled(services, request).await? {
                 return Ok(None);
             }
-            let answer = authorize::repeated_error(services, request, code, description);
+            let answer = answer::repeated_error(services, request, code, description);
             Ok(Some(
                 deliver(services, browser.language(), &answer, login.id).await,
             ))
@@ -146,7 +149,7 @@ async fn code_again(
         return Ok(None);
     }
     if let Some(code) = repeat::open_code(services, code, browser.secret()).await? {
-        let answer = authorize::repeated_code(services, request, &code);
+        let answer = answer::repeated_code(services, request, &code);
         return Ok(Some(
             deliver(services, browser.language(), &answer, login).await,
         ));

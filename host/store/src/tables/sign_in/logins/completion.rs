@@ -4,10 +4,13 @@ use crate::engine::deferred;
 use crate::engine::rows::to_json;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::tables::devices::locks;
+use crate::tables::sessions::saml_participants;
+use crate::tables::users::sign_ins;
 
 use crate::tables::sign_in::consents;
 use crate::tables::sign_in::consents::ConsentGrant;
-use crate::tables::{accounts, devices, sessions, tokens, users};
+use crate::tables::{accounts, sessions, tokens};
 use crate::{Result, Store, Transition, audit};
 use assent_model::audit::{Entry, Origin};
 use assent_model::change::Change;
@@ -297,7 +300,7 @@ async fn complete(
             grant,
             record,
         } => {
-            devices::lock_approver(db, session.approval).await?;
+            locks::lock_approver(db, session.approval).await?;
             let proof = (session.approval.to_string(), session.session.user_id);
             if !claim_login(db, (CLAIM_APPROVED, Some(proof)), id, completion, now).await? {
                 return Ok(Transition::NotOpen);
@@ -354,7 +357,7 @@ async fn begin_session(db: &mut Connection, new: &NewSession, now: Timestamp) ->
         sessions::replace(db, old, Some(&new.session), now).await?;
     }
     sessions::insert(db, &new.session, new.digest, new.approval, &new.origin, now).await?;
-    users::record_sign_in(db, new.session.user_id, now).await
+    sign_ins::record_sign_in(db, new.session.user_id, now).await
 }
 
 async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
@@ -363,12 +366,12 @@ async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
             tokens::insert(db, code).await?;
             // The application never receives the code of a test sign-in.
             if code.context.purpose.is_application() {
-                sessions::join_application(db, code).await?;
+                saml_participants::join_application(db, code).await?;
             }
             Ok(())
         }
         IssuedGrant::Assertion(_, Some(participation)) => {
-            sessions::insert_participation(db, participation).await
+            saml_participants::insert_participation(db, participation).await
         }
         IssuedGrant::Assertion(_, None) => Ok(()),
     }
