@@ -14,9 +14,9 @@ use std::sync::Arc;
 use crate::config::{MailSecurity, Migrate, Settings};
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
-use crate::domain::operations::lost_log_lines::LostLogLines;
-use crate::domain::operations::plugin_specs::{plugin_specs, read_secret};
-use crate::domain::operations::span_sampler::SpanSampler;
+use crate::domain::operations::plugins::specs::{plugin_specs, read_secret};
+use crate::domain::operations::telemetry::lost_log_lines::LostLogLines;
+use crate::domain::operations::telemetry::span_sampler::SpanSampler;
 use crate::domain::services::Services;
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
@@ -140,7 +140,7 @@ pub async fn compose(
     };
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
-        rate_limits: crate::domain::operations::rate_limits::RateLimiters::new(
+        rate_limits: crate::domain::operations::traffic::rate_limits::RateLimiters::new(
             settings.rate_limits,
         ),
         settings,

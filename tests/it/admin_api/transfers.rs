@@ -7,7 +7,7 @@ mod targets;
 use assent_test_macros::both_databases;
 use std::fmt::Write;
 
-use assent::domain::operations::rate_limits::limit::ConcurrencyLimit;
+use assent::domain::operations::traffic::rate_limits::limit::ConcurrencyLimit;
 use axum::body::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! A sign-in with a vendor's authenticator, through the plugin `http-gateway`.
 
-use assent::domain::operations::rate_limits::keys::Network;
+use assent::domain::operations::traffic::rate_limits::keys::Network;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

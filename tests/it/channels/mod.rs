@@ -16,7 +16,7 @@ use assent_store::sql;
 use std::time::Duration;
 
 use assent::config;
-use assent::domain::operations::plugin_specs::plugin_specs;
+use assent::domain::operations::plugins::specs::plugin_specs;
 use assent::domain::services::Services;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

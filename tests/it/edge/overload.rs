@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assent::domain::operations::admission::{AdmittedRequest, RequestClass};
+use assent::domain::operations::traffic::admission::{AdmittedRequest, RequestClass};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use assent::domain::operations::rate_limits::keys::CallerKey;
+use assent::domain::operations::traffic::rate_limits::keys::CallerKey;
 use assent_model::audit::Actor;
 use assent_tests::harness::{Browser, Json, Parsed, TestHost, Text, id, jwt_claims};
 use reqwest::{Method, StatusCode};

@@ -2,7 +2,7 @@
 
 use crate::config::ListenAddress;
 use crate::domain::operations::branding::LogoFileError;
-use crate::domain::operations::plugin_specs::SecretFileError;
+use crate::domain::operations::plugins::specs::SecretFileError;
 use crate::geoip::GeoIpError;
 use crate::http::tls::TlsError;
 use crate::keys::{KeyError, MasterKeyError};

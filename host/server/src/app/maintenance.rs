@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::HumanDuration;
 use crate::domain;
 use crate::domain::keys::{sealing_keys, signing_keys};
-use crate::domain::operations::metric_families::families;
+use crate::domain::operations::telemetry::metric_families::families;
 use crate::domain::services::Services;
 use crate::otlp;
 use assent_store::{Retention, StoreError};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::app::error::StartError;
 use crate::config::{CreateMasterKey, Keys, Pkcs11};
-use crate::domain::operations::plugin_specs::read_secret;
+use crate::domain::operations::plugins::specs::read_secret;
 use crate::keys::{
     FileMasterKey, MasterKey, MasterKeyError, MasterKeys, Pkcs11Key, Pkcs11MasterKey, RootSecret,
     SealingKeys, volume,

@@ -9,7 +9,7 @@ use crate::app::Environment;
 use crate::cli::config_file::settings;
 use crate::config::Settings;
 use crate::domain::audit::stream::check as check_streams;
-use crate::domain::operations::plugin_specs::each_plugin_spec;
+use crate::domain::operations::plugins::specs::each_plugin_spec;
 use crate::geoip::GeoIp;
 use crate::{app, config};
 use assent_admin_client::terminal;

@@ -107,7 +107,7 @@ async fn reload_plugins(services: Arc<Services>, mut signal: Signal) {
     while signal.recv().await.is_some() {
         // The log has the reason of a failure, and the previous plugins stay in use.
         let reloading =
-            crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER);
+            crate::domain::operations::plugins::exchange::reload(&services, &AuditContext::SERVER);
         // After a panic the next signal reloads the plugins again.
         if AssertUnwindSafe(reloading).catch_unwind().await.is_err() {
             tracing::error!("reload of the plugins panicked");

@@ -15,7 +15,7 @@ use hyper::body::{Frame, SizeHint};
 use super::devices::{DeviceApiError, ErrorCode};
 use super::outage::unavailable;
 use super::refusals;
-use crate::domain::operations::admission::{AdmittedRequest, RequestClass};
+use crate::domain::operations::traffic::admission::{AdmittedRequest, RequestClass};
 use crate::domain::services::Services;
 
 /// Rejects requests that no browser and no well-behaved application sends, and under overload the least urgent
@@ -175,7 +175,7 @@ mod tests {
     use futures_util::stream;
 
     use super::*;
-    use crate::domain::operations::admission::Admission;
+    use crate::domain::operations::traffic::admission::Admission;
 
     #[tokio::test]
     async fn a_streamed_response_counts_until_its_end() {

@@ -14,7 +14,7 @@ use super::pages::ConsolePage;
 use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
 use crate::domain::approvals::channels;
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::login;

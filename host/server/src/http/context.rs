@@ -15,7 +15,7 @@ use super::header_text;
 use super::texts::preferred;
 use crate::domain::browser_words;
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;

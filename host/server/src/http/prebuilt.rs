@@ -23,7 +23,7 @@ use super::refusals;
 use super::request_id::{self, RequestId, RequestIds, X_REQUEST_ID};
 use super::router::{metrics_router, mtls_router, routes};
 use super::traced_request::{self, RequestTracing};
-use crate::domain::operations::request_metrics::EndpointGroup;
+use crate::domain::operations::traffic::request_metrics::EndpointGroup;
 use crate::domain::services::Services;
 use crate::http::oidc::cors::Origins;
 use crate::keys::PublishedKeySet;

@@ -13,7 +13,7 @@ use super::outage::unavailable;
 use super::pages::{ErrorPage, OperatorDetail};
 use super::request_id;
 use crate::domain::error::InternalError;
-use crate::domain::operations::error_references::ErrorReference;
+use crate::domain::operations::telemetry::error_references::ErrorReference;
 use crate::domain::services::Services;
 use crate::http::layout::{Layout, Page, Support};
 use crate::http::operations::branding;

@@ -26,7 +26,7 @@ use super::admission::admit;
 use super::compression::{CompressedDocuments, compress_document};
 use super::fetch_metadata::reject_embedded;
 use super::{admin_api, console, home, portal};
-use crate::domain::operations::idempotency::UNDER_WAY;
+use crate::domain::operations::traffic::idempotency::UNDER_WAY;
 use crate::domain::services::Services;
 use crate::http::approvals::callbacks;
 use crate::http::devices;

@@ -13,7 +13,7 @@ use tracing::Instrument;
 
 use crate::domain::claims::standard_claims::sid_of;
 use crate::domain::error::InternalError;
-use crate::domain::operations::metrics::LogoutAttempt;
+use crate::domain::operations::telemetry::metrics::LogoutAttempt;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::services::Services;
 use crate::keys::TokenType;

@@ -2,7 +2,7 @@
 //! only the operator may know go to the log at the place of the error.
 
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::limit::RateLimitError;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 
 /// An error of the token endpoint (RFC 6749 section 5.2).
 #[derive(Debug, thiserror::Error)]

@@ -6,8 +6,8 @@ use tokio::task::JoinHandle;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{Result, invalid};
-use crate::domain::operations::plugin_reloads::{Reload, ReloadError};
-use crate::domain::operations::plugins;
+use crate::domain::operations::plugins::exchange;
+use crate::domain::operations::plugins::reloads::{Reload, ReloadError};
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;

@@ -18,7 +18,7 @@ use crate::domain::approvals::delivery_timing::{next, sealed_for};
 use crate::domain::approvals::dispatch;
 use crate::domain::approvals::leased_work::Leases;
 use crate::domain::error::InternalError;
-use crate::domain::operations::metrics::DecisionKind;
+use crate::domain::operations::telemetry::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::services::Services;
 use assent_model::approval::{Approval, ApprovalStage};

@@ -6,5 +6,6 @@ pub mod client_keys;
 pub mod fetched_keys;
 pub mod saml_keys;
 pub mod sealing_keys;
+pub mod signed_documents;
 pub mod signing_keys;
 pub mod token_epochs;

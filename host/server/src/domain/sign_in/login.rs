@@ -5,7 +5,7 @@ pub mod view;
 use crate::domain::approvals::approval;
 use crate::domain::audit;
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;

@@ -12,7 +12,7 @@ use subtle::ConstantTimeEq;
 
 use crate::domain::approvals::approval;
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::limit::RateLimitError;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::services::Services;
 use crate::domain::sign_in::access::{Access, access};
 use assent_model::approval::Approval;

@@ -11,7 +11,7 @@ use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{self, AdminError, AdminTokenCheck, Caller, Principal};
 use crate::domain::approvals::channels;
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::http::context::Browser;
 use crate::http::csrf;

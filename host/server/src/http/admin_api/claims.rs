@@ -20,7 +20,7 @@ use crate::domain::admin::{Caller, PreviewRequest};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::ShownTrace;
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::keys::CallerKey;
+use crate::domain::operations::traffic::rate_limits::keys::CallerKey;
 use crate::domain::services::Services;
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
 use crate::http::admin_api::claims::previewed_account::previewed_account;

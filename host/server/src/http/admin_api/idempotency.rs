@@ -17,8 +17,8 @@ use serde_json::Value;
 
 use super::input;
 use crate::domain::admin::Caller;
-use crate::domain::operations::idempotency;
-use crate::domain::operations::idempotency::{KeyClaim, KeyedRequest};
+use crate::domain::operations::traffic::idempotency;
+use crate::domain::operations::traffic::idempotency::{KeyClaim, KeyedRequest};
 use crate::domain::services::Services;
 use crate::http::admin_api::context::ACTION_APPROVAL;
 use crate::http::problem::{Problem, ProblemKind};

@@ -9,8 +9,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::domain::admin::Caller;
-use crate::domain::operations::rate_limits::keys::CallerKey;
-use crate::domain::operations::rate_limits::limit::ConcurrencyPermit;
+use crate::domain::operations::traffic::rate_limits::keys::CallerKey;
+use crate::domain::operations::traffic::rate_limits::limit::ConcurrencyPermit;
 use crate::domain::services::Services;
 use crate::http::admin_api::input;
 use crate::http::problem::{Problem, ProblemKind};

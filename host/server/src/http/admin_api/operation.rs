@@ -14,7 +14,7 @@ use super::input::{List, Query};
 use super::routes::Area;
 use crate::config::{self, ConfigSource, Setting};
 use crate::domain::admin::{self, Range, SignIns};
-use crate::domain::operations::request_metrics::{EndpointGroup, EndpointLatency};
+use crate::domain::operations::traffic::request_metrics::{EndpointGroup, EndpointLatency};
 use crate::domain::services::Services;
 use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;

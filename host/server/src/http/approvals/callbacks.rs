@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::domain::approvals::{callback_address, callbacks};
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::http::header_text;
 use crate::http::operations::rate_limits;

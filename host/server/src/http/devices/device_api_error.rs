@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use webauthn_rs::prelude::RequestChallengeResponse;
 
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::limit::RateLimitError;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::passkey_schemas::{self, PasskeyRequestOptions};
 use crate::http::devices::request_view::OtherRequest;

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use crate::domain::devices::device::enrolment;
 use crate::domain::devices::device::{DeviceToRevoke, OwnDevice, RenameOutcome};
 use crate::domain::devices::{account_notifications, device, recovery};
-use crate::domain::operations::rate_limits::limit::Limit;
+use crate::domain::operations::traffic::rate_limits::limit::Limit;
 use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::enrolments::qr_code;
 use crate::http::devices::error_code::ErrorCode;

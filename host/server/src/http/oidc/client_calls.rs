@@ -14,8 +14,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use crate::domain::operations::rate_limits::keys::Network;
-use crate::domain::operations::rate_limits::limit::RateLimitError;
+use crate::domain::operations::traffic::rate_limits::keys::Network;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::services::Services;
 use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
 use crate::domain::keys::signing_keys::KEY_SET_CACHE;
-use crate::domain::operations::rate_limits::limit::RateLimitError;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::services::Services;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::test_sign_in;

@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::http::assets::FOREVER;
 use crate::http::operations::rate_limits::too_many_images;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use axum::http::Uri;
 use axum::response::Response;
 
-use crate::domain::operations::request_metrics::EndpointGroup;
+use crate::domain::operations::traffic::request_metrics::EndpointGroup;
 use crate::domain::services::Services;
 
 /// A request with a response that the metrics count.

@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::operations::metric_families::families;
+use crate::domain::operations::telemetry::metric_families::families;
 use crate::domain::services::Services;
 use crate::http::header_text;
 use assent_model::secret::Digest;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::keys::Network;
+use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::keys::client::certificate_is_in_time;
 use crate::oidc::client_auth::reason::Reason;

@@ -15,7 +15,7 @@ use super::names::{
 };
 use crate::domain::error::InternalError;
 use crate::domain::keys::saml_keys;
-use crate::domain::operations::signed_documents::SignedDocument;
+use crate::domain::keys::signed_documents::SignedDocument;
 use crate::domain::services::Services;
 use crate::saml::peer::{entity_id, message_id, single_logout_url, single_sign_on_url};
 use assent_model::saml::{Binding, SamlKey, ServiceProvider};

@@ -10,7 +10,7 @@ use crate::domain::approvals::prompts::{Prompt, prompt_of};
 use crate::domain::audit;
 use crate::domain::devices::passkey;
 use crate::domain::error::InternalError;
-use crate::domain::operations::metrics::DecisionKind;
+use crate::domain::operations::telemetry::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::services::Services;
 use assent_model::action_approval::ActionRequester;

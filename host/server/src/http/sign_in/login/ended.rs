@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::domain::error::InternalError;
-use crate::domain::operations::error_references::ErrorReference;
+use crate::domain::operations::telemetry::error_references::ErrorReference;
 use crate::domain::services::Services;
 use crate::domain::sign_in::context::log_plugin_denial;
 use crate::domain::sign_in::login::view;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::approvals::approval::request;
 use crate::domain::error::InternalError;
-use crate::domain::operations::rate_limits::limit::RateLimitError;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::BrowserStatus;

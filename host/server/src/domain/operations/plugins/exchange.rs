@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 use crate::config;
 use crate::domain::admin::AdminError;
 use crate::domain::audit;
-use crate::domain::operations::plugin_reloads::{Previous, Reload, ReloadError, table};
-use crate::domain::operations::plugin_specs::plugin_specs;
+use crate::domain::operations::plugins::reloads::{Previous, Reload, ReloadError, table};
+use crate::domain::operations::plugins::specs::plugin_specs;
 use crate::domain::services::Services;
 use assent_model::audit::{AuditContext, Event};
 

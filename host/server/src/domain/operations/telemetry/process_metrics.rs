@@ -4,7 +4,7 @@ use assent_telemetry::{Family, number};
 use procfs::process::Process;
 
 /// Returns the metrics that the operating system provides. The others are absent.
-pub(super) fn families() -> Vec<Family> {
+pub(crate) fn families() -> Vec<Family> {
     let Ok(process) = Process::myself() else {
         return Vec::new();
     };

@@ -189,7 +189,7 @@ fn applications(ids: Option<&[String]>) -> Option<Vec<assent_model::id::Did>> {
 }
 
 /// Parses a digest. It is valid, because the settings were checked.
-pub(super) fn digest(text: Option<&str>) -> Option<Digest> {
+pub(crate) fn digest(text: Option<&str>) -> Option<Digest> {
     text.and_then(Digest::from_text)
 }
 

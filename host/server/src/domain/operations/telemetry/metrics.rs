@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::request_metrics::RequestMetrics;
+use crate::domain::operations::traffic::request_metrics::RequestMetrics;
 use assent_model::approval::{Approval, ApprovalSubject};
 use assent_model::clock::Timestamp;
 use assent_store::Backlogs;
@@ -24,7 +24,7 @@ pub struct Metrics {
     /// The certificates of the listeners, set when the instance begins to serve.
     pub certificates: OnceLock<Vec<ListenerCertificate>>,
     /// The backlogs of the database, and the time of their count.
-    pub(super) backlogs: Mutex<Option<(Instant, Backlogs)>>,
+    pub(crate) backlogs: Mutex<Option<(Instant, Backlogs)>>,
 }
 
 /// The certificate of a listener.
@@ -123,7 +123,7 @@ impl ApprovalMetrics {
         }
     }
 
-    pub(super) fn families(&self) -> [Family; 2] {
+    pub(crate) fn families(&self) -> [Family; 2] {
         let subjects = [
             ("sign_in", &self.sign_ins),
             ("protected_action", &self.actions),
@@ -194,7 +194,7 @@ impl LogoutCounts {
         }
     }
 
-    pub(super) fn family(&self) -> Family {
+    pub(crate) fn family(&self) -> Family {
         let counts = LogoutAttempt::ALL.into_iter().zip(&self.0);
         let samples = counts.map(|(outcome, count)| {
             let labels = vec![("outcome", outcome.as_str().to_owned())];

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::config;
-use crate::domain::operations::plugin_specs::SecretFileError;
+use crate::domain::operations::plugins::specs::SecretFileError;
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 use assent_plugin_host::{LoadError, PluginSet};
@@ -14,19 +14,19 @@ const MOST_NAMED: usize = 6;
 /// The lock for exchanges of the plugins, and the result of the last one.
 #[derive(Debug, Default)]
 pub struct Reloads {
-    pub(super) one_at_a_time: tokio::sync::Mutex<()>,
-    pub(super) last: Mutex<Option<Reload>>,
-    pub(super) sets: Mutex<Sets>,
+    pub(crate) one_at_a_time: tokio::sync::Mutex<()>,
+    pub(crate) last: Mutex<Option<Reload>>,
+    pub(crate) sets: Mutex<Sets>,
 }
 
 /// The settings of the loaded plugins, and the plugins that they replaced.
 #[derive(Debug, Default)]
-pub(super) struct Sets {
+pub(crate) struct Sets {
     /// The settings of the loaded plugins. `None`: those of the start.
-    pub(super) settings: Option<serde_json::Value>,
-    pub(super) previous: Option<Previous>,
+    pub(crate) settings: Option<serde_json::Value>,
+    pub(crate) previous: Option<Previous>,
     /// The number of exchanges.
-    pub(super) exchanges: u64,
+    pub(crate) exchanges: u64,
 }
 
 /// The plugins before the last exchange, as they were loaded.
@@ -40,7 +40,7 @@ pub struct Previous {
     /// same components.
     pub digest: String,
     /// The settings of the plugins.
-    pub(super) settings: serde_json::Value,
+    pub(crate) settings: serde_json::Value,
 }
 
 /// The result of an exchange of the plugins.
@@ -69,7 +69,7 @@ pub enum ReloadError {
 }
 
 /// Returns the plugins' table of the settings.
-pub(super) fn table(settings: &config::Settings) -> serde_json::Value {
+pub(crate) fn table(settings: &config::Settings) -> serde_json::Value {
     serde_json::to_value(&settings.plugins).unwrap_or_default()
 }
 
@@ -79,12 +79,12 @@ impl Reloads {
         self.one_at_a_time.try_lock().is_err()
     }
 
-    pub(super) fn sets(&self) -> MutexGuard<'_, Sets> {
+    pub(crate) fn sets(&self) -> MutexGuard<'_, Sets> {
         self.sets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Records an exchange with plugins of these settings. `started_with` are the settings of the start.
-    pub(super) fn exchanged(
+    pub(crate) fn exchanged(
         &self,
         until: Timestamp,
         set: PluginSet,

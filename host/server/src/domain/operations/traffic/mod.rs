@@ -1,0 +1,7 @@
+//! Requests under load: admission, limits, repeats, draining and their measurement.
+
+pub mod admission;
+pub mod draining;
+pub mod idempotency;
+pub mod rate_limits;
+pub mod request_metrics;
