@@ -161,19 +161,20 @@ pub async fn compose(
         metrics_secret,
         logo,
         claim_results: domain::claims::result_cache::ClaimResults::default(),
-        error_references: domain::operations::error_references::ErrorReferences::default(),
+        error_references: domain::operations::telemetry::error_references::ErrorReferences::default(
+        ),
         traces: domain::claims::trace_queue::Traces::default(),
-        metrics: domain::operations::metrics::Metrics::default(),
+        metrics: domain::operations::telemetry::metrics::Metrics::default(),
         span_sampler,
         collector,
-        task_restarts: domain::operations::task_restarts::TaskRestarts::default(),
+        task_restarts: domain::operations::telemetry::task_restarts::TaskRestarts::default(),
         audit_streams: domain::audit::streams::Streams::default(),
-        reloads: domain::operations::plugin_reloads::Reloads::default(),
+        reloads: domain::operations::plugins::reloads::Reloads::default(),
         settings_file,
         dropped_log_lines,
-        draining: domain::operations::draining::DrainSwitch::default(),
-        admission: Arc::new(domain::operations::admission::Admission::of_processors()),
-        signed_documents: domain::operations::signed_documents::SignedDocuments::default(),
+        draining: domain::operations::traffic::draining::DrainSwitch::default(),
+        admission: Arc::new(domain::operations::traffic::admission::Admission::of_processors()),
+        signed_documents: domain::keys::signed_documents::SignedDocuments::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         long_polls: domain::devices::long_polls::LongPolls::default(),
         leased_work: domain::approvals::leased_work::LeasedWork::default(),
@@ -211,7 +212,7 @@ fn metrics_secret(settings: &Settings) -> Result<Option<Digest>, StartError> {
         return Ok(None);
     };
     let name = "metrics.secret_file";
-    let secret = domain::operations::plugin_specs::read_long_secret(name, file, 16)?;
+    let secret = domain::operations::plugins::specs::read_long_secret(name, file, 16)?;
     Ok(Some(secret.digest()))
 }
 

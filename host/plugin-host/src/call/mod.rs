@@ -69,7 +69,7 @@ pub(crate) use fresh;
 /// `fresh_for!(runner, origin, component, interface.function, arguments...)`.
 macro_rules! fresh_for {
     ($runner:expr, $asker:expr, $component:expr, $interface:ident . $function:ident $(, $argument:expr)*) => {{
-        let call = async |mut store: wasmtime::Store<$crate::call::CallState>| {
+        let call = async |mut store: wasmtime::Store<$crate::call::state::CallState>| {
             let called = async {
                 let instance = $component.instantiate_async(&mut store).await?;
                 instance.$interface().$function(&mut store $(, $argument)*).await

@@ -1,7 +1,7 @@
 //! The detached signature of a redirect (SAML bindings section 3.4.4.1), over the octets of the query.
 
+use crate::binding::kind::RELAY_STATE;
 use crate::binding::parameters::MessageParameters;
-use crate::binding::relay_state::RELAY_STATE;
 use crate::binding::{BindingError, MessageKind};
 use crate::xml::{AlgorithmError, SignatureAlgorithm, TrustedKey};
 

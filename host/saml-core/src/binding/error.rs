@@ -2,7 +2,7 @@
 
 use openssl::error::ErrorStack;
 
-use super::relay_state::RELAY_STATE_BYTES;
+use super::kind::RELAY_STATE_BYTES;
 use crate::xml::{XmlError, XmlLimits};
 
 /// A query or a form without an acceptable message. The sender is unknown, so the server can only answer the user. The

@@ -12,15 +12,13 @@ mod kind;
 mod parameters;
 mod post;
 mod redirect;
-mod relay_state;
 mod trust;
 
 pub use error::{BindingError, SendError};
 pub use incoming::Incoming;
-pub use kind::MessageKind;
+pub use kind::{MessageKind, RELAY_STATE_BYTES};
 pub use post::post_value;
 pub use redirect::redirect_location;
-pub use relay_state::RELAY_STATE_BYTES;
 pub use trust::{Signature, TrustError, TrustedMessage};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::percent_decode;
 
-use super::relay_state::{RELAY_STATE, RELAY_STATE_BYTES};
+use super::kind::{RELAY_STATE, RELAY_STATE_BYTES};
 use super::{BindingError, MessageKind};
 use crate::xml::{Document, XmlLimits, to_utf8};
 

@@ -7,8 +7,8 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::deflate::{deflate, inflate};
 use super::incoming::{Incoming, MessageCarrier};
+use super::kind::RELAY_STATE;
 use super::parameters::{MessageParameters, document};
-use super::relay_state::RELAY_STATE;
 use super::{BindingError, MessageKind, SendError};
 use crate::binding::detached::{ALGORITHM, Detached, SIGNATURE};
 use crate::xml::{Signer, XmlLimits};

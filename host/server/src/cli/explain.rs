@@ -7,10 +7,10 @@ use clap::Args;
 use serde_json::Value;
 
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
-use crate::cli::values::{number, text};
 use crate::domain::claims::traces;
 use assent_admin_client::terminal::{self, harmless};
 use assent_model::text::without_mark;
+use assent_plugin_host as plugins;
 use assent_store::ClaimTrace;
 
 #[derive(Debug, Args)]
@@ -134,4 +134,22 @@ fn value_text(value: Option<&Value>) -> String {
         || "nothing".to_owned(),
         |value| assent_plugin_host::one_line(&value.to_string()),
     )
+}
+
+/// Returns the text at a position of a response (RFC 6901), without control characters; empty if there is no text.
+pub(super) fn text(answer: &serde_json::Value, pointer: &str) -> String {
+    plugins::one_line(
+        answer
+            .pointer(pointer)
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or_default(),
+    )
+}
+
+/// Returns the number at a position of a response.
+pub(super) fn number(answer: &serde_json::Value, pointer: &str) -> u64 {
+    answer
+        .pointer(pointer)
+        .and_then(serde_json::Value::as_u64)
+        .unwrap_or_default()
 }

@@ -15,10 +15,8 @@ mod manual;
 mod master_key;
 mod migrate;
 mod plugin;
-mod qr_code;
 mod restore;
 mod serve;
-mod values;
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -265,7 +263,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     ));
     let advice = "run the command again: a new link replaces this one";
     terminal::print_once(&format!("{link}\n"), advice)?;
-    qr_code::print_qr(&link);
+    serve::print_qr(&link);
     Ok(())
 }
 

@@ -16,7 +16,6 @@ use crate::app::Environment;
 use crate::app::serve::Shutdown;
 use crate::cli::config_file::{check_user, settings};
 use crate::cli::log;
-use crate::cli::qr_code::print_qr;
 use crate::config::Settings;
 use crate::domain::operations::bootstrap::BootstrapResult;
 use crate::domain::services::Services;
@@ -157,6 +156,20 @@ fn greet(settings: &Settings, file: &Path, made: Option<&BootstrapResult>) {
         ));
         print_qr(&made.enrolment_link);
         terminal::report_line(format_args!("  {}", made.enrolment_link));
+    }
+}
+
+/// Prints a link as a QR code, if standard output is a terminal. A log or another program needs only the link.
+pub(super) fn print_qr(link: &str) {
+    if std::io::stdout().is_terminal()
+        && let Ok(code) = qrcode::QrCode::new(link)
+    {
+        terminal::report_line(format_args!(
+            "{}",
+            code.render::<qrcode::render::unicode::Dense1x2>()
+                .quiet_zone(true)
+                .build()
+        ));
     }
 }
 

@@ -22,7 +22,6 @@ mod listen_address;
 mod load;
 mod log;
 mod mail;
-mod metrics;
 mod plugins;
 mod rate_limits;
 mod resources;
@@ -47,7 +46,6 @@ pub use listen_address::ListenAddress;
 pub use load::{ConfigError, load, source_of};
 pub use log::{Log, LogFormat};
 pub use mail::{Mail, MailSecurity};
-pub use metrics::Metrics;
 pub use plugins::{
     ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust,
 };
@@ -56,4 +54,5 @@ pub use resources::{Database, Egress, GeoIp, Migrate};
 pub use saml::Saml;
 pub use settings::{Settings, notes};
 pub use size::HumanSize;
+pub use telemetry::Metrics;
 pub use telemetry::Telemetry;

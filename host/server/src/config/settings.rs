@@ -14,12 +14,11 @@ use crate::config::keys::Keys;
 use crate::config::lifetimes::{Lifetimes, Session};
 use crate::config::log::Log;
 use crate::config::mail::Mail;
-use crate::config::metrics::Metrics;
 use crate::config::plugins::Plugins;
 use crate::config::rate_limits::RateLimits;
 use crate::config::resources::{Database, Egress, GeoIp};
 use crate::config::saml::Saml;
-use crate::config::telemetry::Telemetry;
+use crate::config::telemetry::{Metrics, Telemetry};
 
 /// All settings.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

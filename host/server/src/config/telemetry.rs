@@ -1,5 +1,6 @@
 //! The settings of OpenTelemetry.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -78,4 +79,16 @@ pub(super) fn check(telemetry: &Telemetry, expect: &mut impl FnMut(bool, &str, &
         "telemetry.metrics_interval",
         "expected 0s or at least 1s",
     );
+}
+
+/// The metrics for Prometheus.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Metrics {
+    /// The address and port of the listener that serves `/metrics`, such as `127.0.0.1:9464`. Without it there are no
+    /// metrics.
+    pub listen: Option<SocketAddr>,
+    /// A file with the bearer token for `/metrics`; surrounding white space is ignored. Without it, every client that
+    /// reaches the listener can read the metrics.
+    pub secret_file: Option<PathBuf>,
 }

@@ -13,10 +13,10 @@ use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, SizeHint};
 
 use super::devices::{DeviceApiError, ErrorCode};
-use super::outage::unavailable;
 use super::refusals;
 use crate::domain::operations::traffic::admission::{AdmittedRequest, RequestClass};
 use crate::domain::services::Services;
+use crate::http::reply::unavailable;
 
 /// Rejects requests that no browser and no well-behaved application sends, and under overload the least urgent
 /// requests.

@@ -8,7 +8,6 @@ use axum::http::{Extensions, HeaderMap, HeaderName};
 
 use crate::config::IpNetwork;
 use crate::domain::services::Services;
-use crate::http::handshake::HandshakeCredentials;
 use crate::http::header_text;
 
 /// The address of the client that sent a request with these extensions and headers.
@@ -99,6 +98,10 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
         .or_else(with_port)
         .map(|address: IpAddr| address.to_canonical())
 }
+
+/// Marks the requests of connections on which the client authenticates in the TLS handshake.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HandshakeCredentials;
 
 #[cfg(test)]
 mod tests {

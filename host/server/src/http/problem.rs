@@ -10,9 +10,9 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::outage::unavailable;
 use crate::domain::admin::{AdminError, ManifestError, RequiredApproval};
 use crate::domain::error::InternalError;
+use crate::http::reply::unavailable;
 use assent_model::language::Language;
 
 /// Defines the problem types: name, status, title.

@@ -1,15 +1,14 @@
 //! Replies: pages, redirects, and error pages.
 
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE,
-    VARY, X_FRAME_OPTIONS,
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, RETRY_AFTER,
+    SET_COOKIE, VARY, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::outage::unavailable;
 use super::pages::{ErrorPage, OperatorDetail};
 use super::request_id;
 use crate::domain::error::InternalError;
@@ -375,4 +374,17 @@ pub(super) fn other_user(services: &Services, language: Language, next: String) 
         &"the page was rendered for another user than the signed-in one",
         again,
     )
+}
+
+/// The time after which the caller may repeat the request, in seconds. A failover of the database usually takes longer,
+/// but a lost connection does not.
+const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("2");
+
+/// Turns an error of any form into one that the caller may retry: 503 with `Retry-After`.
+pub(super) fn unavailable(mut response: Response) -> Response {
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, RETRY_AFTER_SECONDS);
+    response
 }

@@ -98,7 +98,7 @@ mod tests {
     use axum::extract::ConnectInfo;
 
     use super::*;
-    use crate::http::handshake::HandshakeCredentials;
+    use crate::http::forwarded::HandshakeCredentials;
 
     const PROXY: [u8; 4] = [10, 0, 0, 1];
 

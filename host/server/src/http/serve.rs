@@ -25,8 +25,7 @@ use super::tls::TlsIdentity;
 use crate::config::IpNetwork;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::ConcurrencyLimit;
-use crate::http::forwarded::{LocalProxy, is_trusted};
-use crate::http::handshake::HandshakeCredentials;
+use crate::http::forwarded::{HandshakeCredentials, LocalProxy, is_trusted};
 use crate::http::oidc::client_certificate::ClientCertificate;
 
 /// The maximum time for pending requests after the server receives the signal to stop.

@@ -7,6 +7,7 @@ use crate::keys::error::KeyError;
 use crate::keys::sealing::SealingKeys;
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
+use assent_model::id::Did;
 use assent_model::key::KeyPurpose;
 
 /// Generates a private key for a purpose, in sealed form. An RSA key may take a second of a core, so it is generated
@@ -36,15 +37,17 @@ fn private_key(purpose: KeyPurpose) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     Ok(Zeroizing::new(key.private_key_to_pkcs8()?))
 }
 
-/// Returns the raw public key of a new Ed25519 key, from which a `did:key` is built. The private key is discarded,
-/// because nothing is ever signed with it.
+/// Returns a new decentralized identifier: that of a new Ed25519 key. The private key is discarded, because nothing is
+/// ever signed with it.
 ///
 /// # Errors
 /// [`KeyError`] if the cryptographic library fails.
-pub fn fresh_ed25519_public_key() -> Result<[u8; 32], KeyError> {
+pub fn fresh_did() -> Result<Did, KeyError> {
     let raw = PKey::generate_ed25519()?.raw_public_key()?;
-    raw.try_into()
-        .map_err(|_| KeyError::Form("an Ed25519 public key has 32 bytes".to_owned()))
+    let key = raw
+        .try_into()
+        .map_err(|_| KeyError::Form("an Ed25519 public key has 32 bytes".to_owned()))?;
+    Ok(Did::from_ed25519(&key))
 }
 
 pub(super) fn open(

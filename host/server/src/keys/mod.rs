@@ -17,13 +17,13 @@ mod self_issued;
 mod signing;
 mod symmetric;
 mod token_sealer;
-mod vapid;
+pub(crate) mod vapid;
 mod verification;
 pub mod volume;
 mod wrapped;
 
 pub use error::KeyError;
-pub use generation::{fresh_ed25519_public_key, generate};
+pub use generation::{fresh_did, generate};
 pub use master::{FileMasterKey, MasterKey, MasterKeyError, Pkcs11Key, Pkcs11MasterKey};
 pub use ring::{KeyRing, KnownKey, PublishedKeySet, Reading};
 pub use root::RootSecret;

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::generation::open;
 use super::{KeyError, SealingKeys};
 use assent_model::clock::Timestamp;
+use assent_model::device::PushSubscription;
 use assent_model::key::KeyPurpose;
 
 /// The time for which a push service may accept a header, in seconds. It is less than the day that RFC 8292 section 2
@@ -78,4 +79,15 @@ impl PushKey {
         let token = jwt::encode_with_signer(&payload, &header, &self.signer).map_err(form)?;
         Ok(format!("vapid t={token}, k={}", self.public))
     }
+}
+
+/// Encrypts a message so that only the device can decrypt it (RFC 8291). `None` if the keys of the subscription are
+/// invalid.
+pub(crate) fn seal(push: &PushSubscription, message: &[u8]) -> Option<Vec<u8>> {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+    let decode = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
+    let (key, auth) = (decode(&push.keys.p256dh)?, decode(&push.keys.auth)?);
+    ece::encrypt(&key, &auth, message).ok()
 }

@@ -116,3 +116,7 @@ impl AuthorizeErrorCode {
         }
     }
 }
+
+/// The reason of a failed client authentication, for the client's developer. It contains only facts that every client
+/// with knowledge of the client ID may know.
+pub(crate) type Reason = &'static str;

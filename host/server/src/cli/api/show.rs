@@ -122,7 +122,7 @@ pub(super) fn show(
     }
     terminal::print(&shown)?;
     if let Some(link) = value.get("link").and_then(Value::as_str) {
-        crate::cli::qr_code::print_qr(link);
+        crate::cli::serve::print_qr(link);
     }
     if has_secret(answer, bytes) {
         terminal::note("It is not shown again: store it now.");

@@ -3,6 +3,7 @@
 use super::action_approvals::PendingAction;
 use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{Summary, SummaryError};
+use crate::keys::KeyError;
 use assent_model::caller::Denied;
 use assent_model::language::Language;
 use assent_store::StoreError;
@@ -95,6 +96,12 @@ impl From<StoreError> for AdminError {
             ),
             error => Self::Internal(error.into()),
         }
+    }
+}
+
+impl From<KeyError> for AdminError {
+    fn from(error: KeyError) -> Self {
+        Self::Internal(error.into())
     }
 }
 

@@ -15,7 +15,6 @@ mod directory;
 mod error;
 mod external_authenticators;
 mod groups;
-mod identifiers;
 mod import;
 mod import_accounts;
 mod import_tables;
@@ -109,4 +108,3 @@ pub use users::{
 };
 
 pub(super) use error::invalid;
-pub(super) use identifiers::fresh_did;

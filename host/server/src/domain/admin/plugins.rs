@@ -45,7 +45,7 @@ impl AdminCommand for ReloadPlugins {
     ) -> Result<Execution<Self::Outcome>> {
         let () = approved.into_plan();
         let (services, by) = (Arc::clone(&context.services), by.clone());
-        let exchanging = tokio::spawn(async move { plugins::reload(&services, &by).await });
+        let exchanging = tokio::spawn(async move { exchange::reload(&services, &by).await });
         Ok(Execution::Done(exchanging))
     }
 }
@@ -74,7 +74,7 @@ impl AdminCommand for RollBackPlugins {
                 "expected the digest of the previous plugins",
             ));
         }
-        let found = plugins::previous_known_by(&context.services, self.previous.as_deref())?;
+        let found = exchange::previous_known_by(&context.services, self.previous.as_deref())?;
         let action = ProtectedAction::RollBackPlugins {
             plugins: found.in_words(),
             digest: found.digest,
@@ -92,7 +92,7 @@ impl AdminCommand for RollBackPlugins {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let previous = approved.into_plan();
-        plugins::roll_back(&context.services, previous.as_deref(), by).await?;
+        exchange::roll_back(&context.services, previous.as_deref(), by).await?;
         Ok(Execution::Done(()))
     }
 }

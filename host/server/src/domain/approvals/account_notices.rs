@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::domain::approvals::callback_address::callback_url;
-use crate::domain::devices::push;
 use crate::domain::services::Services;
+use crate::keys::vapid;
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{DeliveryId, DeviceId, UserId};
 use assent_plugin_host::{ChannelInfo, ChannelRequest, Notice, Trust};
@@ -63,7 +63,7 @@ async fn notify_device(
     push: &PushSubscription,
 ) -> bool {
     let message = serde_json::json!({"version": 1, "kind": "account-notification"});
-    let Some(sealed) = push::seal(push, message.to_string().as_bytes()) else {
+    let Some(sealed) = vapid::seal(push, message.to_string().as_bytes()) else {
         return false;
     };
     let id = DeliveryId::new(services.now(), &*services.entropy).to_string();

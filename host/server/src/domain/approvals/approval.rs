@@ -1,6 +1,5 @@
 //! Approval requests to the devices of a user, and their answers.
 
-pub mod application_name;
 pub mod audit_note;
 pub mod device_answer;
 pub mod draft;

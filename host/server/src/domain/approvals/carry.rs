@@ -1,17 +1,19 @@
 //! The delivery of an approval request to the user, through the first channel that begins.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 
 use crate::domain::approvals::callback_address::callback_url;
 use crate::domain::approvals::channels::binding;
-use crate::domain::approvals::delivery_timing;
 use crate::domain::browser_words;
-use crate::domain::devices::push;
 use crate::domain::error::InternalError;
 use crate::domain::mail::letter::language_of;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::services::Services;
+use crate::keys::vapid;
 use assent_model::approval::{Approval, ApprovalStage};
+use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, Recipient};
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{ApprovalId, DeliveryId, UserId};
@@ -140,7 +142,7 @@ async fn wake(
         "application": approval.shown.application_name,
         "expires": approval.expires_at.seconds(),
     });
-    let Some(sealed) = push::seal(push, message.to_string().as_bytes()) else {
+    let Some(sealed) = vapid::seal(push, message.to_string().as_bytes()) else {
         return Ok(BeginOutcome::NoAddress);
     };
     let notice = Notice {
@@ -255,7 +257,7 @@ async fn store_delivery(
         return Ok(());
     };
     let now = services.now();
-    let purpose = delivery_timing::sealed_for(approval.id, &channel.name);
+    let purpose = sealed_for(approval.id, &channel.name);
     let delivery = Delivery {
         id: DeliveryId::new(now, &*services.entropy),
         approval: approval.id,
@@ -263,11 +265,27 @@ async fn store_delivery(
         recipient,
         handle: services.seal(&purpose, &begun.handle)?,
     };
-    let due = delivery_timing::next(now, first, approval.expires_at);
+    let due = next(now, first, approval.expires_at);
     if services.store.add_delivery(delivery, due, now).await? {
         services.wakeups.send(Wakeup::Carried);
     } else if let Err(failure) = services.plugins.cancel(&channel.name, begun.handle).await {
         tracing::info!(approval = %approval.id, %failure, "delivery not cancelled");
     }
     Ok(())
+}
+
+/// The shortest time between two polls of a channel about one request.
+const LEAST: Duration = Duration::from_millis(250);
+/// The longest time between two polls.
+const MOST: Duration = Duration::from_secs(30);
+
+/// Returns the context in which the handle of a request is sealed, so that the handle of another row cannot replace it.
+pub(crate) fn sealed_for(approval: ApprovalId, channel: &str) -> String {
+    format!("approval delivery {approval} {channel}")
+}
+
+/// Returns the time of the next step: after the time that the channel requests, within bounds, and not after the
+/// expiry.
+pub(crate) fn next(now: Timestamp, after: Duration, end: Timestamp) -> Timestamp {
+    (now + after.clamp(LEAST, MOST)).min(end)
 }

@@ -13,8 +13,8 @@ use futures_util::future::join_all;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
+use crate::domain::approvals::carry::{next, sealed_for};
 use crate::domain::approvals::channel_proofs::{self, EvidenceOutcome};
-use crate::domain::approvals::delivery_timing::{next, sealed_for};
 use crate::domain::approvals::dispatch;
 use crate::domain::approvals::leased_work::Leases;
 use crate::domain::error::InternalError;

@@ -12,7 +12,6 @@ pub mod carry;
 pub mod channel_proofs;
 pub mod channels;
 pub mod deliveries;
-pub mod delivery_timing;
 pub mod dispatch;
 pub mod leased_work;
 pub mod prompts;

@@ -7,16 +7,17 @@ mod name;
 use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::domain::approvals::prompts::{Prompt, prompts_of};
 use crate::domain::audit;
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::LONGEST_NAME;
 use crate::domain::devices::long_polls::LongPoll;
-use crate::domain::devices::push::seal;
 use crate::domain::error::InternalError;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::services::Services;
+use crate::keys::vapid::seal;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
@@ -28,7 +29,6 @@ use assent_model::recovery::CodesOfDevice;
 use assent_model::saml::SessionEnd;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{DeviceWrite, StoreError, UserGuard};
-use std::time::Duration;
 
 /// The outcome of renaming a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

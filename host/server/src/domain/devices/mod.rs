@@ -9,6 +9,5 @@ pub mod device_activity;
 pub mod long_polls;
 pub mod passkey;
 pub mod passkey_agreement;
-pub mod push;
 pub mod recovery;
 pub mod relying_party;

@@ -7,6 +7,7 @@ use crate::domain::admin::{AdminError, AuditedSettings};
 use crate::domain::audit;
 use crate::domain::devices::device::enrolment;
 use crate::domain::services::Services;
+use crate::keys::fresh_did;
 use assent_model::application::{Application, InitiateLoginUri, OidcSettings};
 use assent_model::application_type::ApplicationType;
 use assent_model::audit::{AuditContext, Event};
@@ -124,7 +125,7 @@ fn demo_application(services: &Services, demo: &Demo) -> Result<Application, Adm
     })?;
     let now = services.now();
     Ok(Application {
-        id: admin::fresh_did()?,
+        id: fresh_did()?,
         name: "Demo Application".to_owned(),
         settings: OidcSettings {
             redirect_uris: vec![uri],

@@ -1,6 +1,5 @@
-//! The parts of the server for its operator: bootstrap, rate limits, metrics, branding, plugins.
-//!
-//! - Rate limits use bounded memory, regardless of the requests.
+//! The parts of the server for its operator: the first start, branding, plugins, traffic, and what the server reports
+//! about itself. Rate limits use bounded memory, regardless of the requests.
 
 pub mod bootstrap;
 pub mod branding;

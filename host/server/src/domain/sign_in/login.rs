@@ -2,6 +2,8 @@
 
 pub mod view;
 
+use view::GivenApproval;
+
 use crate::domain::approvals::approval;
 use crate::domain::audit;
 use crate::domain::error::InternalError;
@@ -20,8 +22,6 @@ use assent_model::secret::{Digest, Secret, Token};
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
 use assent_telemetry::SPANS;
-
-use view::GivenApproval;
 
 /// A sign-in that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +191,7 @@ pub async fn authenticated_user(
     let (mut signed_in, cookie) =
         session::prepare(services, user, approved.authentication.clone(), browser)?;
     if approved.is_test_sign_in {
-        let end = services.now() + crate::domain::sign_in::test_sign_in::life::LIFE;
+        let end = services.now() + crate::domain::sign_in::test_sign_in::record::LIFE;
         signed_in.session.expires_at = signed_in.session.expires_at.min(end);
     } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
         signed_in.session.sid.clone_from(&old.session.sid);

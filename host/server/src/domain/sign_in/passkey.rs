@@ -276,7 +276,7 @@ async fn approved(
         number: None,
         shown: PromptDetails {
             application: login.request.application().cloned(),
-            application_name: approval::application_name::application_name(services, login).await?,
+            application_name: approval::draft::application_name(services, login).await?,
             account: name.to_owned(),
             browser: context,
         },

@@ -81,7 +81,7 @@ pub async fn preview(
     let Some(Scannable { login, .. }) = find(services, token, None).await? else {
         return Ok(None);
     };
-    let application = approval::application_name::application_name(services, &login).await?;
+    let application = approval::draft::application_name(services, &login).await?;
     Ok(Some(QrSignInDetails {
         application,
         is_same_browser: browser == Some(login.browser),

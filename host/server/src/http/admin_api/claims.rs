@@ -2,7 +2,6 @@
 
 mod comparison;
 mod preview_view;
-mod previewed_account;
 
 use std::sync::Arc;
 
@@ -22,8 +21,8 @@ use crate::domain::claims::traces::ShownTrace;
 use crate::domain::error::InternalError;
 use crate::domain::operations::traffic::rate_limits::keys::CallerKey;
 use crate::domain::services::Services;
+use crate::http::admin_api::claims::comparison::previewed_account;
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
-use crate::http::admin_api::claims::previewed_account::previewed_account;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};

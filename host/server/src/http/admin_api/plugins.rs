@@ -123,10 +123,10 @@ async fn view(services: &Services) -> PluginsView {
     };
     PluginsView {
         plugins: services.plugins.status(),
-        last_reload: plugins::last_reload(services).map(reload),
+        last_reload: exchange::last_reload(services).map(reload),
         reloading: services.reloads.is_under_way(),
-        previous: plugins::previous(services).map(previous),
-        changed_on_disk: plugins::changed_on_disk(services).await,
+        previous: exchange::previous(services).map(previous),
+        changed_on_disk: exchange::changed_on_disk(services).await,
     }
 }
 

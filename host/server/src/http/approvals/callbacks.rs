@@ -17,7 +17,7 @@ use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::http::header_text;
 use crate::http::operations::rate_limits;
-use crate::http::outage::unavailable;
+use crate::http::reply::unavailable;
 use assent_plugin_host::Callback;
 
 /// The maximum number of headers that a plugin receives.

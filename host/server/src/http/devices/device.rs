@@ -5,9 +5,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::devices::device;
-use crate::http::devices::device_api_error::DeviceApiError;
+use crate::http::devices::device_api_error::{DeviceApiError, parse};
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::request_body::parse;
 use crate::http::devices::signed_call::SignedCall;
 use assent_model::device::PushSubscription;
 use assent_model::recovery::CodesOfDevice;

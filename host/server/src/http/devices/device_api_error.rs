@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use webauthn_rs::prelude::RequestChallengeResponse;
 
@@ -11,8 +11,9 @@ use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::passkey_schemas::{self, PasskeyRequestOptions};
 use crate::http::devices::request_view::OtherRequest;
-use crate::http::outage::unavailable;
+use crate::http::reply::unavailable;
 use assent_model::clock::Timestamp;
+use assent_model::text::bytes_without_mark;
 
 /// An error. Which of the optional members there are depends on the code.
 #[derive(Serialize, ToSchema)]
@@ -119,4 +120,9 @@ impl IntoResponse for DeviceApiError {
         }
         response
     }
+}
+
+/// Parses a body. Unknown members are ignored, unless the type denies them.
+pub(crate) fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, DeviceApiError> {
+    serde_json::from_slice(bytes_without_mark(body)).map_err(|_| ErrorCode::InvalidRequest.into())
 }

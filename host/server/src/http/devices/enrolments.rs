@@ -1,6 +1,5 @@
 //! Enrolment: the link, and the device that it enrols.
 
-use crate::domain::devices::device::enrolment;
 use std::sync::Arc;
 
 use axum::Json;
@@ -12,14 +11,14 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::devices::device::enrolment;
 use crate::domain::devices::device::enrolment::{EnrolOutcome, EnrolmentRequest, LinkRejection};
 use crate::domain::devices::passkey;
 use crate::domain::services::Services;
 use crate::http::context::RequestOrigin;
-use crate::http::devices::device_api_error::DeviceApiError;
+use crate::http::devices::device_api_error::{DeviceApiError, parse};
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::passkeys::PasskeyState;
-use crate::http::devices::request_body::parse;
 use assent_model::device::DeviceKey;
 use assent_model::id::DeviceId;
 use assent_plugin_host::Trust;

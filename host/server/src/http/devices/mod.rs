@@ -13,7 +13,6 @@ mod own_devices;
 mod passkey_schemas;
 mod passkeys;
 pub(crate) mod recover;
-mod request_body;
 mod request_view;
 mod requests;
 mod routes;
@@ -22,12 +21,12 @@ mod web_app;
 
 pub(crate) use device::PushBody;
 pub(crate) use device_api_error::DeviceApiError;
+pub(crate) use device_api_error::parse;
 pub(crate) use enrolments::{
     EnrolledDevice, EnrolmentBody, EnrolmentPreview, EnrolmentToken, qr_code,
 };
 pub(crate) use error_code::ErrorCode;
 pub use openapi::text as openapi_document;
-pub(crate) use request_body::parse;
 pub(crate) use requests::{DecisionBody, DecisionOutcome};
 pub(crate) use routes::routes;
 pub(crate) use signed_call::SignedCall;

@@ -9,15 +9,13 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::devices::device::enrolment;
-use crate::domain::devices::device::{DeviceToRevoke, OwnDevice, RenameOutcome};
+use crate::domain::devices::device::{DeviceToRevoke, OwnDevice, RenameOutcome, enrolment};
 use crate::domain::devices::{account_notifications, device, recovery};
 use crate::domain::operations::traffic::rate_limits::limit::Limit;
-use crate::http::devices::device_api_error::DeviceApiError;
+use crate::http::devices::device_api_error::{DeviceApiError, parse};
 use crate::http::devices::enrolments::qr_code;
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::passkeys::{Confirmation, confirmed};
-use crate::http::devices::request_body::parse;
 use crate::http::devices::signed_call::SignedCall;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;

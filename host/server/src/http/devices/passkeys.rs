@@ -9,18 +9,16 @@ use webauthn_rs::prelude::{
     CreationChallengeResponse, PublicKeyCredential, RegisterPublicKeyCredential,
 };
 
-use crate::domain::devices::passkey;
 use crate::domain::devices::passkey::{
     Offer, PasskeyAddition, PasskeyConfirmation, PasskeyRemoval, PasskeyStatus,
 };
-use crate::domain::devices::passkey_agreement;
 use crate::domain::devices::passkey_agreement::AgreementOutcome;
-use crate::http::devices::device_api_error::DeviceApiError;
+use crate::domain::devices::{passkey, passkey_agreement};
+use crate::http::devices::device_api_error::{DeviceApiError, parse};
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::passkey_schemas::{
     self, PasskeyAssertion, PasskeyCreationOptions, PasskeyRegistration,
 };
-use crate::http::devices::request_body::parse;
 use crate::http::devices::signed_call::SignedCall;
 use assent_model::passkey::PasskeySignIn;
 

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Json;
-use axum::RequestExt;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::header::{
@@ -12,6 +10,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use axum::{Json, RequestExt};
 use serde_json::json;
 
 use crate::domain::operations::traffic::rate_limits::keys::Network;
@@ -20,8 +19,7 @@ use crate::domain::services::Services;
 use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operations::rate_limits;
-use crate::http::outage::unavailable;
-use crate::http::reply::fault_in_words;
+use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::client_auth::{self, AuthenticatedClient, ClientAuthRequest, ClientEndpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;

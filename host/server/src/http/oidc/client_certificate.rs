@@ -13,8 +13,7 @@ use sfv::{BareItem, Item, Parser};
 
 use crate::config;
 use crate::domain::services::Services;
-use crate::http::forwarded::has_trusted_peer;
-use crate::http::handshake::HandshakeCredentials;
+use crate::http::forwarded::{HandshakeCredentials, has_trusted_peer};
 
 /// The header `Client-Cert` (RFC 9440).
 const HEADER: http::HeaderName = http::HeaderName::from_static("client-cert");

@@ -1,8 +1,5 @@
 //! The OpenID Connect endpoints, under `/oidc`.
 
-use crate::http::sign_in::login::no_login;
-use crate::oidc::authorize::answer;
-use crate::oidc::authorize::interaction;
 use std::sync::Arc;
 
 use axum::Json;
@@ -21,18 +18,21 @@ use crate::domain::sign_in::test_sign_in;
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::{authorization, is_form};
 use crate::http::oidc::client_certificate::ClientCertificate;
-use crate::http::operator_details;
-use crate::http::outage::unavailable;
 use crate::http::pages::OperatorDetail;
 use crate::http::pages::link::Link;
-use crate::http::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
-use crate::http::request_id;
+use crate::http::reply::{
+    ErrorReply, fault_in_words, internal_error, see_other, unavailable, with_browser,
+};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login;
+use crate::http::sign_in::login::no_login;
 use crate::http::texts::PageLanguage;
+use crate::http::{operator_details, request_id};
 use crate::messages::Message;
 use crate::oidc::authorize::answer::{AuthenticatedAuthorization, AuthorizeOutcome};
-use crate::oidc::authorize::{self, AcceptedAuthorization, AuthorizeError, Unanswerable};
+use crate::oidc::authorize::{
+    self, AcceptedAuthorization, AuthorizeError, Unanswerable, answer, interaction,
+};
 use crate::oidc::bearer::{BearerError, BearerToken, token_of};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{discovery, userinfo};

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
 use crate::domain::services::Services;
-use crate::http::outage::unavailable;
+use crate::http::reply::unavailable;
 use assent_store::StoreError;
 
 /// The maximum difference from the database's clock with which an instance serves, in milliseconds.

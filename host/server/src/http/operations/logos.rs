@@ -16,7 +16,7 @@ use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::http::assets::FOREVER;
 use crate::http::operations::rate_limits::too_many_images;
-use crate::http::outage::unavailable;
+use crate::http::reply::unavailable;
 use assent_model::id::Did;
 use assent_model::logo::LogoFormat;
 use assent_store::StoreError;

@@ -5,13 +5,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
-use super::reason::Reason;
-use super::secret_use::note_use;
 use crate::domain::error::InternalError;
 use crate::domain::keys::client_keys;
 use crate::domain::services::Services;
 use crate::keys::client::{JwtError, secret_purpose, verify_with_secret};
-use crate::oidc::error::TokenError;
+use crate::oidc::error::{Reason, TokenError};
 use assent_model::application::Application;
 use assent_model::client_auth::ClientAuthentication;
 use assent_model::clock::Timestamp;
@@ -159,4 +157,12 @@ fn check<'a>(
     let id = text("jti").filter(|id| (1..=LONGEST_ID).contains(&id.len()));
     let id = id.ok_or("the client assertion needs a jti of 1 to 256 bytes")?;
     Ok((id, Timestamp::from_seconds(expires + 1)))
+}
+
+/// Records in memory that the application used this secret. A request of a disabled application counts too, because it
+/// shows that a client still has the secret.
+pub(super) fn note_use(services: &Services, application: &Application, secret: ClientSecretId) {
+    services
+        .store
+        .note_client_secret_use(&application.id, secret, services.now());
 }

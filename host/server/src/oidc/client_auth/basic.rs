@@ -2,10 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-
 use zeroize::Zeroizing;
 
-use super::reason::Reason;
+use crate::oidc::error::Reason;
 use assent_model::id::Did;
 use assent_model::secret::Secret;
 

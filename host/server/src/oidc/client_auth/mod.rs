@@ -4,8 +4,6 @@
 
 pub mod assertion;
 pub mod basic;
-mod reason;
-mod secret_use;
 
 use std::sync::Arc;
 
@@ -15,8 +13,8 @@ use crate::domain::error::InternalError;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::services::Services;
 use crate::keys::client::certificate_is_in_time;
-use crate::oidc::client_auth::reason::Reason;
-use crate::oidc::client_auth::secret_use::note_use;
+use crate::oidc::client_auth::assertion::note_use;
+use crate::oidc::error::Reason;
 use assent_model::application::Application;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::id::Did;

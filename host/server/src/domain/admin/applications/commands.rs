@@ -9,10 +9,11 @@ use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
-use crate::domain::admin::{Result, fresh_did, invalid};
+use crate::domain::admin::{Result, invalid};
 use crate::domain::audit;
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
 use crate::domain::services::Services;
+use crate::keys::fresh_did;
 use assent_model::administration::Permission;
 use assent_model::application::{Application, OidcSettings, RegisteredApplication};
 use assent_model::application_type::ApplicationType;

@@ -4,7 +4,6 @@
 
 use serde::Serialize;
 
-use super::access::authorize;
 use super::queries::group;
 use crate::domain::admin::accounts::valid_roles;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
@@ -13,7 +12,9 @@ use crate::domain::audit;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::services::Services;
+use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::caller::{Authorization, Caller};
 use assent_model::group::{Assignee, Group, MOST_ASSIGNMENTS};
 use assent_model::id::Did;
 
@@ -198,4 +199,24 @@ impl AdminCommand for RemoveAssignment {
         tracing::info!(%application, %from, "assignment removed");
         Ok(Execution::Done(()))
     }
+}
+
+/// Authorizes a change of a group. Groups grant access and roles, so a change needs the permission to grant these.
+pub(in crate::domain::admin) fn authorize(caller: &Caller) -> Result<Authorization> {
+    Ok(caller.authorize(
+        Permission::AccountsWrite,
+        "you may not change groups and their access",
+    )?)
+}
+
+/// Returns an entry of the audit log about a group. It has the current name of the group, which is not personal data.
+pub(in crate::domain::admin) fn about(
+    services: &Services,
+    event: Event,
+    group: &Group,
+    by: &AuditContext,
+) -> Entry {
+    audit::entry(services, event, by)
+        .with("group", group.id.to_string())
+        .with("group_name", group.name.as_str())
 }

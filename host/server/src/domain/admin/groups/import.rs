@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::access::authorize;
 use super::members::{MOST_CHANGED, MemberPlan, without_members};
 use super::queries::group;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::groups::assignments::authorize;
 use crate::domain::admin::import::RowProblem;
 use crate::domain::admin::import_tables::serialize_digest;
 use crate::domain::admin::{AdminError, ImportReport, ImportRow, Result, invalid};

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::access::{about, authorize};
 use super::queries::group;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::groups::assignments::{about, authorize};
 use crate::domain::admin::users::named_users;
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::error::InternalError;

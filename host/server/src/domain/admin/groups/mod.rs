@@ -1,15 +1,14 @@
 //! Groups of users, their members, and the applications that are assigned to them.
 
-mod access;
 mod assignments;
 mod commands;
 mod import;
 mod members;
 mod queries;
 
-pub(super) use access::{about, authorize};
 pub use assignments::{AssignAccess, RemoveAssignment};
 pub(super) use assignments::{AssignmentPlan, TOO_MANY_ASSIGNMENTS, assignment_roles};
+pub(super) use assignments::{about, authorize};
 pub(super) use commands::described_group;
 pub use commands::{CreateGroup, DeleteGroup, GroupUpdate, UpdateGroup};
 pub use import::{ImportMembers, MEMBER_COLUMNS, member_cells};

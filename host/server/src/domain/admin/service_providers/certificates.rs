@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::queries::service_provider;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::service_providers::commands::service_provider;
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::ProtectedAction;

@@ -1,22 +1,23 @@
 //! Commands about service providers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Serialize;
 
 use super::change::{
     ProtectedServiceProviderMembers, ServiceProviderChange, apply, changed_service_provider,
 };
-use super::queries::service_provider;
 use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
-use crate::domain::admin::{Result, fresh_did, invalid};
+use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::audit;
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::services::Services;
+use crate::keys::fresh_did;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;
 use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};
@@ -208,4 +209,15 @@ async fn replace(
     provider.version += 1;
     tracing::info!(application = %provider.id, "service provider updated");
     Ok(Some(provider))
+}
+
+/// Returns the service provider with this identifier.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
+pub async fn service_provider(services: &Services, id: &Did) -> Result<ServiceProvider> {
+    let found = services.store.service_provider(id).await?;
+    found
+        .map(Arc::unwrap_or_clone)
+        .ok_or(AdminError::NotFound("SAML application"))
 }

@@ -4,14 +4,13 @@ mod certificates;
 mod change;
 mod commands;
 mod described;
-mod queries;
 
 pub use certificates::{
     ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate, saml_certificates,
 };
 pub use change::{AcsChange, ServiceProviderChange, SingleLogoutChange, changed_service_provider};
+pub use commands::service_provider;
 pub use commands::{
     CreateServiceProvider, ServiceProviderUpdate, UpdateServiceProvider, replace_service_provider,
 };
 pub(super) use described::{default_service_provider, described_service_provider};
-pub use queries::service_provider;

@@ -1,13 +1,12 @@
 //! An approval request before it is stored, and its storage and delivery.
 
-use crate::domain::sign_in::test_sign_in::approval_request;
 use std::sync::Arc;
 
-use super::application_name::application_name;
 use super::audit_note::approval_entry;
 use crate::domain::approvals::{channels, dispatch};
 use crate::domain::error::InternalError;
 use crate::domain::services::Services;
+use crate::domain::sign_in::test_sign_in::approval_request;
 use crate::domain::sign_in::test_sign_in::approval_request::Attempt;
 use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{
@@ -207,4 +206,25 @@ async fn approval(
         attempts_left: NUMBER_ATTEMPTS,
         stage: ApprovalStage::Requested,
     })
+}
+
+/// Returns the name of the application that requests an approval.
+pub(crate) async fn application_name(
+    services: &Services,
+    login: &Login,
+) -> Result<String, InternalError> {
+    let found = match login.request.application() {
+        Some(id) => services
+            .store
+            .registered(id)
+            .await?
+            .map(|application| application.name().to_owned()),
+        None => None,
+    };
+    let found = if !login.request.purpose().is_application() {
+        found.map(|name| format!("{name} (test sign-in)"))
+    } else {
+        found
+    };
+    Ok(found.unwrap_or_else(|| services.settings.operator.clone()))
 }

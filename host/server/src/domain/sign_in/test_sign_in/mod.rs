@@ -4,7 +4,6 @@
 
 mod approval;
 pub mod approval_request;
-pub mod life;
 pub mod observer;
 pub mod record;
 pub mod repeat;
@@ -14,7 +13,8 @@ use std::sync::Arc;
 use approval::of_login;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use record::{opened, step_record, unsealed};
+use record::LIFE;
+use record::{RecordedStep, fail, opened, record_step, step_record, unsealed};
 use serde_json::Value;
 
 use crate::domain::admin::action_approvals::Console;
@@ -38,9 +38,6 @@ use assent_model::test_sign_in::{
     TestSignInStep, Visitor,
 };
 use assent_store::Transition;
-
-use life::LIFE;
-use record::{RecordedStep, fail, record_step};
 
 /// The path of this server to which the responses are sent.
 const PATH: &str = "/admin/test-sign-ins/";

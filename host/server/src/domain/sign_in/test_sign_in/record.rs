@@ -1,5 +1,7 @@
 //! The recorded steps of a test sign-in.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::domain::audit;
@@ -195,3 +197,6 @@ pub async fn end(
         .await?;
     Ok(())
 }
+
+/// The lifetime of a test sign-in, and the retention of its steps.
+pub const LIFE: Duration = Duration::from_secs(15 * 60);

@@ -9,14 +9,13 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::domain::admin::{
-    AdminError, Difference, PreviewComparison, PreviewRequest, TryCandidate,
+    AdminError, Difference, PreviewComparison, PreviewRequest, PreviewedAccount, TryCandidate,
 };
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
-use crate::http::admin_api::claims::previewed_account::previewed_account;
 use crate::http::admin_api::context::Context;
 use crate::http::admin_api::input::Body;
 use crate::http::admin_api::values::id_of;
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, ProblemKind};
 use assent_model::id::Did;
 use assent_plugin_host::{Candidate, LogLine, Sink};
 
@@ -193,4 +192,19 @@ pub(super) async fn compare(
             .map(|LogLine { level, message }| LogLineView { level, message })
             .collect(),
     }))
+}
+
+/// Returns the account that a request names by its id or by its user.
+pub(super) fn previewed_account(
+    account: Option<&str>,
+    user: Option<&str>,
+) -> Result<PreviewedAccount, Problem> {
+    match (account, user) {
+        (Some(account), None) => Ok(PreviewedAccount::Stored(id_of(account, "account")?)),
+        (None, Some(user)) => Ok(PreviewedAccount::OfUser(id_of(user, "user")?)),
+        _ => Err(Problem::with_kind(
+            ProblemKind::Malformed,
+            "name either the account or the user",
+        )),
+    }
 }
