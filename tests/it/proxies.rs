@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use assent::app;
 use assent::app::serve::RunningServer;
-use assent::domain::services::Services;
+use assent::domain::Services;
 use assent::http::{self, Front, Listener, NewConnectionBounds};
 use assent_tests::flows::postgres_server::is_root;
 

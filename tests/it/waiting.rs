@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use assent::domain::approvals::approval;
 use assent::domain::devices::device::{self, DeviceInbox};
-use assent::domain::error::InternalError;
-use assent::domain::services::Services;
 use assent::domain::sign_in::qr_sign_in;
+use assent::domain::{InternalError, Services};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::{MailSecurity, Migrate, Settings};
+use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
 use crate::domain::operations::plugins::specs::{plugin_specs, read_secret};
 use crate::domain::operations::telemetry::lost_log_lines::LostLogLines;
 use crate::domain::operations::telemetry::span_sampler::SpanSampler;
-use crate::domain::services::Services;
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
 use crate::otlp::Collector;

@@ -1,6 +1,6 @@
 //! Groups and assignments, for the lists and the counts of effective access.
 
-use assent::domain::services::Services;
+use assent::domain::Services;
 use assent_model::entropy::SystemEntropy;
 use assent_model::group::{Assignee, Group};
 use assent_model::id::{Did, GroupId};

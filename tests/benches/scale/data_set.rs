@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use assent::domain::services::Services;
-use assent::domain::{accounts, admin, audit};
+use assent::domain::{Services, accounts, admin, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::entropy::SystemEntropy;

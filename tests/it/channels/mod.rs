@@ -16,8 +16,8 @@ use assent_store::sql;
 use std::time::Duration;
 
 use assent::config;
+use assent::domain::Services;
 use assent::domain::operations::plugins::specs::plugin_specs;
-use assent::domain::services::Services;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use reqwest::{Method, StatusCode};

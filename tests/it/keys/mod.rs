@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use assent::app;
 use assent::config;
+use assent::domain::Services;
 use assent::domain::keys::signing_keys;
 use assent::domain::keys::signing_keys::{PUBLICATION_MARGIN, RotationOutcome, Takeover};
-use assent::domain::services::Services;
 use assent::keys::TokenType;
 use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock};

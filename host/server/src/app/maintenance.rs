@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::config::HumanDuration;
 use crate::domain;
+use crate::domain::Services;
 use crate::domain::keys::{sealing_keys, signing_keys};
 use crate::domain::operations::telemetry::metric_families::families;
-use crate::domain::services::Services;
 use crate::otlp;
 use assent_store::{Retention, StoreError};
 

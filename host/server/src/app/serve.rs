@@ -15,8 +15,8 @@ use crate::app::maintenance::{
 };
 use crate::app::supervision::{Pauses, supervise};
 use crate::config::{Http, ListenAddress};
+use crate::domain::Services;
 use crate::domain::operations::telemetry::metrics::ListenerCertificate;
-use crate::domain::services::Services;
 use crate::http::{ListenSocket, Listener, NewConnectionBounds};
 use crate::oidc::backchannel;
 use crate::{domain, http};

@@ -11,8 +11,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
-use crate::domain::audit;
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_admin_client::terminal;
 use assent_model::audit::chain::{Heads, Place, Positions, VerificationCounts};
 use assent_model::audit::jsonl;

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::app::Environment;
 use crate::config::Settings;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::{app, config};
 use assent_store::Store;
 

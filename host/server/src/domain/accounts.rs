@@ -1,6 +1,6 @@
 //! New accounts.
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use assent_model::account::Account;
 use assent_model::group::AssignedAccess;
 use assent_model::id::{AccountId, Did};

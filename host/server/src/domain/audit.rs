@@ -9,8 +9,7 @@ pub mod verify;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{AuditId, UserId};

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::geoip::GeoIp;
 use crate::messages::Message;
 use assent_model::language::Language;

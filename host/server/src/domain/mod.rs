@@ -20,3 +20,6 @@ pub mod protected_actions;
 pub mod services;
 pub mod sessions;
 pub mod sign_in;
+
+pub use error::InternalError;
+pub use services::Services;

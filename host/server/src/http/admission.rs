@@ -14,8 +14,8 @@ use hyper::body::{Frame, SizeHint};
 
 use super::devices::{DeviceApiError, ErrorCode};
 use super::refusals;
+use crate::domain::Services;
 use crate::domain::operations::traffic::admission::{AdmittedRequest, RequestClass};
-use crate::domain::services::Services;
 use crate::http::reply::unavailable;
 
 /// Rejects requests that no browser and no well-behaved application sends, and under overload the least urgent

@@ -7,7 +7,7 @@
 use axum::http::header::COOKIE;
 use axum::http::{HeaderMap, HeaderValue};
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::domain::sign_in::known_browsers;
 use assent_model::secret::Secret;
 

@@ -7,7 +7,7 @@ use axum::extract::{ConnectInfo, Request};
 use axum::http::{Extensions, HeaderMap, HeaderName};
 
 use crate::config::IpNetwork;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::header_text;
 
 /// The address of the client that sent a request with these extensions and headers.

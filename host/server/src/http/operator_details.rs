@@ -4,7 +4,7 @@
 //! Every client can request these pages. So they show the values of the request itself and, from the registration, only
 //! the name. They show no registered address.
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::pages::OperatorDetail;
 use crate::messages::Message;
 use assent_model::id::Did;

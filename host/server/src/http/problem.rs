@@ -10,8 +10,8 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::domain::InternalError;
 use crate::domain::admin::{AdminError, ManifestError, RequiredApproval};
-use crate::domain::error::InternalError;
 use crate::http::reply::unavailable;
 use assent_model::language::Language;
 

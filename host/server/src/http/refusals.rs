@@ -12,7 +12,7 @@ use super::header_text;
 use super::oidc::client_calls;
 use super::reply::ErrorReply;
 use super::texts::preferred;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::pages::link::Link;
 use crate::messages::Message;
 use assent_model::language::Language;

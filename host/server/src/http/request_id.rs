@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
 
 use crate::config::IpNetwork;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::forwarded::is_from_trusted_proxy;
 
 /// The header of requests from trusted proxies, and of all responses.

@@ -11,7 +11,7 @@ use axum::http::header::ACCEPT_LANGUAGE;
 use axum::http::request::Parts;
 
 use super::header_text;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::messages::Message;
 use assent_model::language::Language;
 

@@ -10,7 +10,7 @@ use tracing::field::Empty;
 
 use super::forwarded::is_from_trusted_proxy;
 use super::request_id::RequestId;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::otlp::{TraceParent, rename, trace_id};
 use assent_telemetry::{ROOT_SPANS, field};
 

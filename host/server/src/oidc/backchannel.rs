@@ -12,10 +12,9 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use crate::domain::claims::standard_claims::sid_of;
-use crate::domain::error::InternalError;
 use crate::domain::operations::telemetry::metrics::LogoutAttempt;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::{Did, TokenId};

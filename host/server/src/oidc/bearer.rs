@@ -1,7 +1,6 @@
 //! Bearer tokens (RFC 6750).
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::oidc::tokens::{self, ValidAccess};
 use assent_model::scope::Scope;
 use assent_model::secret::Digest;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::keys::client::SYMMETRIC;
 use crate::keys::jws_verifier::ASYMMETRIC;
 use assent_model::application::GrantType;

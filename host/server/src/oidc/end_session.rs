@@ -11,10 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use super::parameters::{Parameters, ParametersError};
 use crate::domain::claims::standard_claims::{sid_of, subject_of};
-use crate::domain::error::InternalError;
 use crate::domain::keys::signing_keys;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::{InternalError, Services};
 use crate::keys::IdTokenError;
 use assent_model::application::Application;
 use assent_model::clock::Timestamp;

@@ -1,7 +1,7 @@
 //! The errors of the protocol, in their wire form. The public text is for the application's developer. Details that
 //! only the operator may know go to the log at the place of the error.
 
-use crate::domain::error::InternalError;
+use crate::domain::InternalError;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 
 /// An error of the token endpoint (RFC 6749 section 5.2).

@@ -8,8 +8,7 @@ use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject, of
 use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::TracePurpose;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::TokenId;

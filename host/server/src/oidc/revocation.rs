@@ -4,8 +4,7 @@ use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use super::tokens;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::token::prefix;
 use assent_telemetry::SPANS;
 

@@ -1,7 +1,6 @@
 //! Access and refresh tokens that clients present: opened, and compared with the database.
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
 use assent_model::token::{AccessGrant, FamilyTokenSource, RefreshGrant, TokenSource};
 use assent_store::FamilyState;

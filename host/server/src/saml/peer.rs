@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use openssl::x509::X509;
 
-use crate::domain::error::InternalError;
 use crate::domain::keys::saml_keys;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::id::Did;
 use assent_model::name::QuotedText;
 use assent_model::saml::{MessageClaim, ServiceProvider};

@@ -7,11 +7,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::claims::traces;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::DerivedValue;
 use crate::domain::sign_in::test_sign_in::record;
+use crate::domain::{InternalError, Services};
 use crate::oidc::bearer::BearerToken;
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::grant::authorization_code;

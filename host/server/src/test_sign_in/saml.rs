@@ -5,11 +5,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::DerivedValue;
 use crate::domain::sign_in::test_sign_in::record;
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::single_sign_on_url;
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;

@@ -2,7 +2,7 @@
 
 use super::list_cell::list_cell;
 use super::{Result, registered, user};
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::domain::sign_in::access::{AccessDenied, denial_of};
 use assent_model::clock::Timestamp;
 use assent_model::id::{AccountId, Did, GroupId, UserId};

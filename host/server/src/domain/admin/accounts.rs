@@ -8,10 +8,9 @@ use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planne
 use super::users::{changed, user};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::accounts::new_account;
-use crate::domain::audit;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAccountChange, ProtectedAction};
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::command::empty_if_null;

@@ -3,9 +3,8 @@
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, user};
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
 use crate::domain::sign_in::consent;
-use crate::domain::{audit, portal};
+use crate::domain::{Services, audit, portal};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::{Did, SessionId, UserId};
 use assent_model::user::User;

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;

@@ -1,7 +1,6 @@
 //! Service accounts as callers of the admin API.
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::administration::AdminScopes;
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::caller::{Caller, Principal};

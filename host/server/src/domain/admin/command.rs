@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::action_approvals::{self, Console, PendingAction, TokenRequest};
 use super::{AdminError, RequiredApproval, Result, invalid};
-use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{ChangedMember, ProtectedAction, Summary, summarize};
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::caller::Principal;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{Result, invalid};
+use crate::domain::Services;
 use crate::domain::claims::standard_claims;
-use crate::domain::services::Services;
 use assent_model::name::display_text;
 use assent_model::placeholders::placeholders;
 use assent_model::saml::{CustomAttribute, NameIdFormat, NameIdSource, ServiceProvider};

@@ -1,7 +1,7 @@
 //! Finding users and accounts.
 
 use super::{Result, registered};
-use crate::domain::services::Services;
+use crate::domain::Services;
 use assent_model::account::Account;
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::search::{Cursor, Prefix};

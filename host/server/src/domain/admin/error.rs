@@ -1,7 +1,7 @@
 //! The errors of administrators' requests.
 
 use super::action_approvals::PendingAction;
-use crate::domain::error::InternalError;
+use crate::domain::InternalError;
 use crate::domain::protected_actions::{Summary, SummaryError};
 use crate::keys::KeyError;
 use assent_model::caller::Denied;

@@ -2,9 +2,8 @@
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid, user};
-use crate::domain::audit;
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::delivery::ExternalAuthenticator;
 use assent_model::id::UserId;

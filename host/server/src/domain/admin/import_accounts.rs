@@ -9,9 +9,9 @@ use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overt
 use super::list_cell::{list_cell, texts_of};
 use super::users::user_with;
 use super::{AccountChange, AdminError, Result, registered};
+use crate::domain::Services;
 use crate::domain::accounts::new_account;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
 use assent_model::account::Account;
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;

@@ -8,10 +8,8 @@ use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planne
 use super::import_accounts::{plan_accounts, save_accounts};
 use super::import_users::{plan_users, save_users};
 use super::{ImportReport, ImportRow, PlannedAccounts, PlannedUsers, Result};
-use crate::domain::audit;
-use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{ImportedTable, ProtectedAction};
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;

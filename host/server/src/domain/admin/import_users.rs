@@ -11,9 +11,9 @@ use super::users::{
     DeniedMember, VOUCHING, apply_to_user, check_new_name, creation, differences, user_with,
 };
 use super::{AdminError, Result, UserChange};
+use crate::domain::Services;
 use crate::domain::admin::user_table::{address_texts, texts};
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
 use crate::keys::fresh_did;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;

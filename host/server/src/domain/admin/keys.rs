@@ -6,7 +6,7 @@ use tracing::Instrument;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result};
-use crate::domain::error::InternalError;
+use crate::domain::InternalError;
 use crate::domain::keys::signing_keys;
 use crate::domain::keys::signing_keys::{RevocationOutcome, Takeover};
 use crate::domain::protected_actions::ProtectedAction;

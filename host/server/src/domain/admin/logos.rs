@@ -2,8 +2,7 @@
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid, registered};
-use crate::domain::audit;
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;

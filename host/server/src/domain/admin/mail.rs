@@ -6,9 +6,8 @@ use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planne
 use super::invitations::NO_MAIL;
 use super::users::email_address;
 use super::{AdminError, Result};
-use crate::domain::audit;
 use crate::domain::mail::letter::Letter;
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::AuditId;

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use futures_util::future::try_join_all;
 
 use super::Result;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use assent_model::id::{Did, UserId};
 
 /// The names of some users and applications. A deleted object has no name.

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Result;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
 use assent_model::user::LifecycleState;
 use assent_store::{QUARTER, SignInHour};

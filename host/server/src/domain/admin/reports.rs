@@ -5,11 +5,10 @@ use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid, user};
-use crate::domain::audit;
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_model::administration::Permission;
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::caller::Caller;

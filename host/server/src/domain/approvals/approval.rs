@@ -7,10 +7,8 @@ pub mod ends;
 mod name_owner;
 pub mod request;
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::change::Change;
 use assent_model::device::Device;

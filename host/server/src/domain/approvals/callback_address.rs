@@ -4,8 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_plugin_host::ChannelInfo;
 
 /// Returns the address of a channel's callbacks. Its identifier cannot be guessed, and is the same on every instance

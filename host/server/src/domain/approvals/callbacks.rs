@@ -1,9 +1,8 @@
 //! Callbacks: the requests to a channel's callback address.
 
 use crate::domain::approvals::channel_proofs;
-use crate::domain::error::InternalError;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::id::ApprovalId;
 use assent_plugin_host::{Callback, CallbackContent, ChannelInfo};
 

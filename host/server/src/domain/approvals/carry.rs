@@ -6,11 +6,9 @@ use futures_util::future::join_all;
 
 use crate::domain::approvals::callback_address::callback_url;
 use crate::domain::approvals::channels::binding;
-use crate::domain::browser_words;
-use crate::domain::error::InternalError;
 use crate::domain::mail::letter::language_of;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, browser_words};
 use crate::keys::vapid;
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;

@@ -5,8 +5,7 @@ use serde::Deserialize;
 
 use crate::domain::approvals::approval::device_answer;
 use crate::domain::approvals::approval::device_answer::{DecisionResult, DeviceProof};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::Origin;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_plugin_host::Evidence;

@@ -4,8 +4,7 @@
 //! operator trusts. The channels that serve the application are tried in order, until one begins. The channels never
 //! delay the browser's page. A device also finds the request by polling, even if all channels fail.
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::id::{ApprovalId, Did};
 use assent_model::login::{LocalPage, LoginRequest};

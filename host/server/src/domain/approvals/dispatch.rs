@@ -10,8 +10,7 @@ use std::time::Duration;
 use tracing::Instrument;
 
 use crate::domain::approvals::{carry, channels};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject};
 use assent_model::id::{ApprovalId, UserId};
 use assent_model::login::Login;

@@ -4,10 +4,8 @@
 //! that was stored with the request. The digest differs if a name changed, the subject of the action was deleted, or
 //! the stored action was tampered with. Then the request ends.
 
-use crate::domain::browser_words;
-use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, browser_words};
 use assent_model::action_approval::ActionProposal;
 use assent_model::approval::{Approval, ApprovalSubject};
 use assent_model::language::Language;

@@ -11,7 +11,7 @@ use crate::audit_stream::StreamTarget;
 use crate::audit_stream::error::StreamError;
 use crate::audit_stream::file::FileStream;
 use crate::audit_stream::syslog::SyslogStream;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use assent_model::audit::chain::Record;
 use assent_store::StoreError;
 use assent_telemetry::ROOT_SPANS;

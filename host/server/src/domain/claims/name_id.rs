@@ -1,7 +1,6 @@
 //! The names of users for service providers: the NameID (SAML core section 8.3).
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::name::is_same_name;
 use assent_model::saml::{NameId, NameIdFormat, NameIdSource, ServiceProvider};

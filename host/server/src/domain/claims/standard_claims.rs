@@ -9,8 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value, json};
 
 use crate::domain::claims::token_claims::AtSignIn;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::{Application, SubjectType};
 use assent_model::claims_request::ClaimRequirement;

@@ -6,7 +6,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use assent_model::application::Application;
 use assent_model::id::Did;
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TraceId, UserId};
 use assent_plugin_host::{

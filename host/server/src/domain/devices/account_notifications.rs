@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::approvals::account_notices;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;

@@ -10,13 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::approvals::prompts::{Prompt, prompts_of};
-use crate::domain::audit;
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::LONGEST_NAME;
 use crate::domain::devices::long_polls::LongPoll;
-use crate::domain::error::InternalError;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use crate::keys::vapid::seal;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::change::Change;

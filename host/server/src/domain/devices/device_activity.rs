@@ -5,10 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{PastAction, TargetNames};
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;

@@ -16,11 +16,9 @@ use webauthn_rs::prelude::{
     RequestChallengeResponse, Uuid, WebauthnError,
 };
 
-use crate::domain::audit;
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::device::Device;
 use assent_model::id::DeviceId;

@@ -22,8 +22,7 @@ use crate::domain::devices::passkey::{
     to_stored,
 };
 use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::device::Device;
 use assent_model::id::{DeviceId, UserId};

@@ -6,10 +6,8 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use crate::domain::audit;
 use crate::domain::devices::account_notifications;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, LinkMaker};

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::keys::client;
 use crate::keys::client::JwtError;
 use crate::keys::key_set::{MOST_KEYS, ReadKeySet};

@@ -4,9 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use crate::keys::KeyError;
 use crate::keys::saml::{self, OpenKey, Validity};
 use assent_model::audit::{AuditContext, Entry, Event};

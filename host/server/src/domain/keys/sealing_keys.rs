@@ -6,9 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use crate::keys::{KeyError, SealingKey, client, generation_of, saml};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use crate::keys::{self, IdTokenError, IdTokenKey, KeyError, KnownKey};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;

@@ -1,8 +1,6 @@
 //! The revocation of all tokens.
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{AuditContext, Event};
 
 /// Revokes all access and refresh tokens of all applications, on all instances at once, with a new token epoch. All

@@ -7,7 +7,7 @@ use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
 use lettre::{Address, Message as Mail};
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::messages::Message;
 use assent_model::clock::Timestamp;
 use assent_model::language::Language;

@@ -3,7 +3,7 @@
 pub mod letter;
 pub mod outbox;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::smtp::error::SmtpError;
 
 /// Connects to the SMTP server and authenticates there, without sending anything. Returns `None` if the settings name

@@ -10,11 +10,9 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
 use crate::domain::mail::letter::{Letter, language_of};
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use crate::smtp::Mailer;
 use crate::smtp::error::SmtpError;
 use assent_model::audit::{AuditContext, Event};

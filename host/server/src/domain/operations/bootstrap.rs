@@ -2,11 +2,9 @@
 
 use crate::config::{Bootstrap, Demo};
 use crate::domain::accounts::new_account;
-use crate::domain::admin;
 use crate::domain::admin::{AdminError, AuditedSettings};
-use crate::domain::audit;
 use crate::domain::devices::device::enrolment;
-use crate::domain::services::Services;
+use crate::domain::{Services, admin, audit};
 use crate::keys::fresh_did;
 use assent_model::application::{Application, InitiateLoginUri, OidcSettings};
 use assent_model::application_type::ApplicationType;

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 
 use url::Url;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::access::{Access, access};
+use crate::domain::{InternalError, Services};
 use assent_model::application::RegisteredApplication;
 use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;

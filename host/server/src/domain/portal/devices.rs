@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use std::sync::Arc;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;

@@ -4,9 +4,8 @@
 use serde_json::{Map, Value};
 
 use crate::domain::admin::{self, AdminError, MapperStop, PreviewContent};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::access::{Access, access};
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::{ConsentPolicy, RegisteredApplication};
 use assent_model::id::Did;

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use crate::domain::admin::action_approvals::{self, ActionState, Console, PendingAction};
 use crate::domain::devices::recovery;
-use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::approval::{ApprovalStage, Approver};
 use assent_model::audit::{Actor, AuditContext};
 use assent_model::id::{ActionApprovalId, DeviceId, RecoveryBatchId, UserId};

@@ -1,8 +1,7 @@
 //! Forms that end sessions, sent twice: by a second click, or because the first response was lost. The second one finds
 //! nothing to end.
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::id::{DeviceId, SessionId, UserId};
 use assent_model::login::GivenAnswer;
 use assent_model::user::LifecycleState;

@@ -1,10 +1,8 @@
 //! A user's own sessions in all browsers.
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::id::SessionId;
 use assent_model::user::User;

@@ -5,11 +5,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
 use crate::domain::sign_in::derived;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::SessionId;

@@ -7,10 +7,8 @@
 use std::sync::Arc;
 
 use crate::domain::accounts::implied_account;
-use crate::domain::audit;
 use crate::domain::claims::name_id::MissingName;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::Did;

@@ -1,8 +1,6 @@
 //! Consents: a user's permissions for an application to receive claims.
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::application::{Application, ConsentPolicy};
 use assent_model::application_type::ApplicationType;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};

@@ -8,10 +8,9 @@ use std::future::{Future, ready};
 use futures_util::future::BoxFuture;
 
 use crate::domain::claims::name_id::MissingName;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
+use crate::domain::{InternalError, Services};
 use assent_model::id::{Did, LoginId, SessionId, UserId};
 use assent_model::login::{LoginAnswer, SignInDenied};
 use assent_model::saml::NameId;

@@ -7,8 +7,7 @@
 
 use zeroize::Zeroizing;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::id::{FamilyId, LoginId, SessionId};
 use assent_model::secret::{Secret, Token};
 use assent_model::token::prefix;

@@ -5,12 +5,10 @@ pub mod view;
 use view::GivenApproval;
 
 use crate::domain::approvals::approval;
-use crate::domain::audit;
-use crate::domain::error::InternalError;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
-use crate::domain::services::Services;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;

@@ -11,10 +11,9 @@ use std::time::Duration;
 use subtle::ConstantTimeEq;
 
 use crate::domain::approvals::approval;
-use crate::domain::error::InternalError;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::access::{Access, access};
+use crate::domain::{InternalError, Services};
 use assent_model::approval::Approval;
 use assent_model::audit::Origin;
 use assent_model::change::Change;

@@ -4,12 +4,11 @@
 //! Nothing is stored or issued again: the code and the cookie are derived again. A code that the application exchanged
 //! is never sent again, because its reuse revokes the tokens.
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::derived;
 use crate::domain::sign_in::login::AuthenticatedUser;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::Origin;
 use assent_model::id::{FamilyId, SessionId};
 use assent_model::login::Login;

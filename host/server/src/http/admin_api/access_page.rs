@@ -1,8 +1,8 @@
 //! A page of the users with access to an application, for the list and the export.
 
 use super::input::after;
+use crate::domain::Services;
 use crate::domain::admin::{self, AccessQuery, AccessRow};
-use crate::domain::services::Services;
 use crate::http::problem::Problem;
 use assent_model::id::Did;
 use assent_store::AccessFilter;

@@ -13,11 +13,11 @@ use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{Body, ChangeBody, List, Page, PageLimit, Query, Search, after};
 use super::routes::Area;
+use crate::domain::Services;
 use crate::domain::admin::{
     self, AccountChange, AccountQuery, CreateAccount, DeleteAccount, Names, NewAccount,
     UpdateAccount,
 };
-use crate::domain::services::Services;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::account::Account;

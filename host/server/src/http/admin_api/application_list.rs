@@ -9,8 +9,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::application_view::RegisteredApplicationView;
 use super::input::{List, PageLimit, Query, Search, after};
+use crate::domain::Services;
 use crate::domain::admin::{self, ApplicationQuery};
-use crate::domain::services::Services;
 use crate::http::admin_api::application_usage::view;
 use crate::http::problem::Problem;
 use assent_model::application::Protocol;

@@ -16,12 +16,11 @@ use super::context::Context;
 use super::input::{Query, UnparsedJson, parse, parse_change};
 use super::routes::Area;
 use super::{application_list, saml_metadata, service_provider_view};
-use crate::domain::admin;
 use crate::domain::admin::{
     ClientChange, CreateClient, CreateServiceProvider, DeleteApplication, ServiceProviderChange,
     UpdateClient, UpdateServiceProvider,
 };
-use crate::domain::services::Services;
+use crate::domain::{Services, admin};
 use crate::http::admin_api::application_view::{
     ApplicationView, OpenIdConnect, RegisteredApplicationView, view,
 };

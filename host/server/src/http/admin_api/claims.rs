@@ -14,13 +14,11 @@ use utoipa_axum::routes;
 
 use super::input::{List, PageLimit, Query, after};
 use super::routes::Area;
-use crate::domain::admin;
 use crate::domain::admin::{Caller, PreviewRequest};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::ShownTrace;
-use crate::domain::error::InternalError;
 use crate::domain::operations::traffic::rate_limits::keys::CallerKey;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, admin};
 use crate::http::admin_api::claims::comparison::previewed_account;
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
 use crate::http::admin_api::values::{id_of, moment};

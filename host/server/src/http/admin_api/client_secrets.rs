@@ -12,11 +12,11 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::List;
 use super::routes::Area;
+use crate::domain::Services;
 use crate::domain::admin::{
     self, ClientSecretUse, CreateClientSecret, DeleteClientSecret, NewClientSecret,
     RotateClientSecret,
 };
-use crate::domain::services::Services;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};

@@ -7,8 +7,8 @@ use axum::http::request::Parts;
 
 use super::authorize::ConsoleSession;
 use super::conditional::IfMatch;
+use crate::domain::Services;
 use crate::domain::admin::{AdminCommand, AdminContext, Caller, NamedApproval};
-use crate::domain::services::Services;
 use crate::http::context::Browser;
 use crate::http::problem::{Problem, ProblemKind};
 use crate::http::texts;

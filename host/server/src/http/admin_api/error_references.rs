@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::routes::Area;
+use crate::domain::Services;
 use crate::domain::operations::telemetry::error_references::{CAPACITY, ErrorReference};
-use crate::domain::services::Services;
 use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;

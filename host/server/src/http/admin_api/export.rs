@@ -15,9 +15,7 @@ use utoipa::IntoParams;
 use crate::domain::admin::{
     ACCESS_COLUMNS, ACCOUNT_COLUMNS, AccessRow, Caller, MEMBER_COLUMNS, USER_COLUMNS,
 };
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
-use crate::domain::{admin, audit};
+use crate::domain::{InternalError, Services, admin, audit};
 use crate::http::admin_api::input::{Query, Search, after};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::admin_api::{access_page, accounts, table, users};

@@ -19,11 +19,11 @@ use super::routes::Area;
 use super::table::CsvBody;
 use super::transfers::{ImportQuery, ImportView, import_view, to_the_end};
 use super::values::{id_of, moment, user_ids};
+use crate::domain::Services;
 use crate::domain::admin::{
     self, AddMembers, Caller, CreateGroup, DeleteGroup, GroupUpdate, ImportMembers, MEMBER_COLUMNS,
     RemoveMember, ReplaceMembers, UpdateGroup,
 };
-use crate::domain::services::Services;
 use crate::http::admin_api::export;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};

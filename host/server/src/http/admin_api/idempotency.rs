@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::input;
+use crate::domain::Services;
 use crate::domain::admin::Caller;
 use crate::domain::operations::traffic::idempotency;
 use crate::domain::operations::traffic::idempotency::{KeyClaim, KeyedRequest};
-use crate::domain::services::Services;
 use crate::http::admin_api::context::ACTION_APPROVAL;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::id::UserId;

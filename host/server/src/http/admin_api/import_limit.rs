@@ -8,10 +8,10 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::domain::Services;
 use crate::domain::admin::Caller;
 use crate::domain::operations::traffic::rate_limits::keys::CallerKey;
 use crate::domain::operations::traffic::rate_limits::limit::ConcurrencyPermit;
-use crate::domain::services::Services;
 use crate::http::admin_api::input;
 use crate::http::problem::{Problem, ProblemKind};
 

@@ -13,11 +13,11 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::{Body, List, PageLimit, Query, after};
 use super::routes::Area;
+use crate::domain::Services;
 use crate::domain::admin::{
     self, InvitationDelivery, InviteUsers, InvitedUser, Names, WithdrawInvitations,
 };
 use crate::domain::mail::letter::{Letter, language_of};
-use crate::domain::services::Services;
 use crate::http::admin_api::values::{moment, user_ids};
 use crate::http::devices::qr_code;
 use crate::http::problem::Problem;

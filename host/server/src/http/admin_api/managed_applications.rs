@@ -18,11 +18,11 @@ use super::input::UnparsedJson;
 use super::routes::Area;
 use super::service_provider_view::Saml;
 use super::values::id_of;
+use crate::domain::Services;
 use crate::domain::admin::{
     self, ChangeAction, ClientChange, DeleteApplication, ManagedSettings, PutApplication,
     ServiceProviderChange,
 };
-use crate::domain::services::Services;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::management::{Management, SlugError};

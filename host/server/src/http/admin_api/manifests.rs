@@ -13,11 +13,11 @@ use super::context::Context;
 use super::input::{Body, List};
 use super::routes::Area;
 use super::values::id_of;
+use crate::domain::Services;
 use crate::domain::admin::{
     self, ApplyManifest, ChangeAction, FieldChange, Manifest, ManifestPlan, ObjectKind,
     PlannedChange,
 };
-use crate::domain::services::Services;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::management::ManifestOwner;

@@ -10,8 +10,8 @@ use utoipa_axum::routes;
 
 use super::authorize::ConsoleSession;
 use super::routes::Area;
+use crate::domain::Services;
 use crate::domain::admin::{self, Caller, Principal};
-use crate::domain::services::Services;
 use crate::http::problem::Problem;
 use assent_model::administration::{AdminScope, AdminScopes, Permission};
 use assent_model::audit::Actor;

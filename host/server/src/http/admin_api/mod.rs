@@ -62,7 +62,7 @@ use axum::routing::{any, get};
 use routes::Route;
 
 use super::problem::{Problem, ProblemKind};
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::admin_api::areas::all_routes;
 
 use routes::Rule;

@@ -10,11 +10,10 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::List;
 use super::routes::Area;
-use crate::domain::admin;
 use crate::domain::admin::{
     ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate,
 };
-use crate::domain::services::Services;
+use crate::domain::{Services, admin};
 use crate::http::admin_api::service_provider_view::{CertificateView, certificate};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;

@@ -8,11 +8,10 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::admin;
 use crate::domain::admin::{EndEnrolmentLink, EnrolDevice, EnrolmentLink, RevokeDevice};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::recovery;
-use crate::domain::services::Services;
+use crate::domain::{Services, admin};
 use crate::http::admin_api::context::Context;
 use crate::http::admin_api::input::List;
 use crate::http::admin_api::invitations::{InvitationMessage, message};

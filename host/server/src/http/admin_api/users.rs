@@ -13,9 +13,8 @@ use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{ChangeBody, List, PageLimit, Query, Search, after};
 use super::routes::Area;
-use crate::domain::admin;
 use crate::domain::admin::{CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserQuery};
-use crate::domain::services::Services;
+use crate::domain::{Services, admin};
 use crate::http::admin_api::user_devices;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
@@ -343,7 +342,7 @@ pub(super) async fn page(
         .store
         .users_in_order(state, role, order, place.as_ref(), limit)
         .await
-        .map_err(crate::domain::error::InternalError::from)?;
+        .map_err(crate::domain::InternalError::from)?;
     let cursor_of = |user: &User| match is_by_name {
         true => Cursor {
             term: sort_key(user),

@@ -12,9 +12,8 @@ use axum::http::header::{COOKIE, HeaderMap};
 use axum::response::{IntoResponse, Response};
 
 use crate::domain::approvals::{callback_address, callbacks};
-use crate::domain::error::InternalError;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::header_text;
 use crate::http::operations::rate_limits;
 use crate::http::reply::unavailable;

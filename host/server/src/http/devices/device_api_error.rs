@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use webauthn_rs::prelude::RequestChallengeResponse;
 
-use crate::domain::error::InternalError;
+use crate::domain::InternalError;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::passkey_schemas::{self, PasskeyRequestOptions};

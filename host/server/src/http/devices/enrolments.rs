@@ -11,10 +11,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::Services;
 use crate::domain::devices::device::enrolment;
 use crate::domain::devices::device::enrolment::{EnrolOutcome, EnrolmentRequest, LinkRejection};
 use crate::domain::devices::passkey;
-use crate::domain::services::Services;
 use crate::http::context::RequestOrigin;
 use crate::http::devices::device_api_error::{DeviceApiError, parse};
 use crate::http::devices::error_code::ErrorCode;

@@ -12,10 +12,9 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::devices::recovery;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::view::LoginView;
+use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, RETRY};
 use crate::http::csrf;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::domain::Services;
 use crate::domain::approvals::prompts::Prompt;
-use crate::domain::services::Services;
 use crate::http::operations::logos;
 use assent_model::approval::ApprovalStage;
 use assent_model::id::ApprovalId;

@@ -12,8 +12,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
+use crate::domain::Services;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
-use crate::domain::services::Services;
 use crate::http::devices::device_api_error::{DeviceApiError, UnauthenticatedCaller};
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::{device, enrolments, history, own_devices, passkeys, requests};

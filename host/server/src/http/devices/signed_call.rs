@@ -7,8 +7,8 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, OriginalUri, Request};
 use axum::http::header::AUTHORIZATION;
 
+use crate::domain::Services;
 use crate::domain::devices::device::call::{DeviceCall, DeviceCaller};
-use crate::domain::services::Services;
 use crate::http::context::origin_of;
 use crate::http::cookies::Cookie;
 use crate::http::devices::device_api_error::DeviceApiError;

@@ -7,7 +7,7 @@ use axum::http::HeaderValue;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::Response;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::pages::AuthenticatorApp;
 use crate::http::reply::{layout, page};
 use crate::http::texts::PageLanguage;

@@ -13,9 +13,9 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, RequestExt};
 use serde_json::json;
 
+use crate::domain::Services;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
-use crate::domain::services::Services;
 use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operations::rate_limits;

@@ -12,7 +12,7 @@ use serde_json::json;
 use sfv::{BareItem, Item, Parser};
 
 use crate::config;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::forwarded::{HandshakeCredentials, has_trusted_peer};
 
 /// The header `Client-Cert` (RFC 9440).

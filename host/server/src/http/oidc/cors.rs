@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use assent_model::clock::Timestamp;
 
 /// How long browsers may cache the response to a preflight request.

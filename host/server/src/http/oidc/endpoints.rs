@@ -10,9 +10,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use crate::domain::Services;
 use crate::domain::keys::signing_keys::KEY_SET_CACHE;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::test_sign_in;
 use crate::http::context::Browser;

@@ -6,8 +6,8 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::{IntoResponse, Response};
 
 use crate::config::Branding;
+use crate::domain::Services;
 use crate::domain::operations::branding::{Logo, LogoKind};
-use crate::domain::services::Services;
 use crate::http::assets::{CSS, FOREVER, PNG, SVG, hashed};
 use assent_model::colour::Colour;
 use assent_model::palette::{Palette, Theme};

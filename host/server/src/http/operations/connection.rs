@@ -8,7 +8,7 @@ use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::forwarded::{address_of, has_trusted_peer, is_trusted, last_hop};
 
 /// The response. It reveals only the client's own address, and whether the proxy before this server works.

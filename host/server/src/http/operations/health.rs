@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::reply::unavailable;
 use assent_store::StoreError;
 

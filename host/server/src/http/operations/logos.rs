@@ -11,9 +11,8 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
-use crate::domain::error::InternalError;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::assets::FOREVER;
 use crate::http::operations::rate_limits::too_many_images;
 use crate::http::reply::unavailable;

@@ -5,8 +5,8 @@ use std::time::Instant;
 use axum::http::Uri;
 use axum::response::Response;
 
+use crate::domain::Services;
 use crate::domain::operations::traffic::request_metrics::EndpointGroup;
-use crate::domain::services::Services;
 
 /// A request with a response that the metrics count.
 pub(crate) struct MeasuredRequest {

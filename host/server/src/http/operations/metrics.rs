@@ -7,8 +7,8 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+use crate::domain::Services;
 use crate::domain::operations::telemetry::metric_families::families;
-use crate::domain::services::Services;
 use crate::http::header_text;
 use assent_model::secret::Digest;
 use assent_telemetry::{open_metrics, prometheus_text};

@@ -11,9 +11,9 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
+use crate::domain::Services;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::{Limit, RateLimitError};
-use crate::domain::services::Services;
 use crate::http::fetch_metadata;
 use crate::http::fetch_metadata::Cause;
 use crate::http::forwarded::address_of;

@@ -9,9 +9,8 @@ use super::form_outcome::FormNotice;
 use super::pages::{ApplicationTile, ApplicationsPage, ButtonForm, SecurityCard, Tab, TileStart};
 
 use crate::domain::devices::{device, recovery};
-use crate::domain::error::InternalError;
 use crate::domain::portal::{self, SignInStart, UsableApplication};
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::operations::logos;

@@ -5,7 +5,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
 
 use super::pages::{ConsentsPage, Tab};
-use crate::domain::error::InternalError;
+use crate::domain::InternalError;
 use crate::http::portal::owner::Owner;
 use crate::http::sign_in::consent;
 use crate::http::sign_in::consent::WithdrawalNotice;

@@ -1,7 +1,6 @@
 //! The outcome of a form, for the page that follows.
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::messages::Message;

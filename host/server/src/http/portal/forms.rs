@@ -8,9 +8,8 @@ use axum::response::{IntoResponse, Response};
 
 use super::pages::ButtonForm;
 use super::sign_out::{ENDED, signed_out_again};
-use crate::domain::error::InternalError;
 use crate::domain::portal::{self, EndForm};
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::csrf::UserToken;

@@ -30,7 +30,7 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::reply::{internal_error, see_other, with_browser};
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::domain::sign_in::login;
 use assent_model::login::{LocalPage, LoginRequest};
 

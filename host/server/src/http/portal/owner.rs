@@ -8,10 +8,9 @@ use axum::http::request::Parts;
 use axum::response::Response;
 
 use crate::domain::approvals::channels;
-use crate::domain::error::InternalError;
 use crate::domain::portal::{self, EndForm};
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::home::signed_in_header;
 use crate::http::layout::{Layout, Page};

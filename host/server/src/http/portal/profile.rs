@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::pages::{Fact, ProfilePage, Tab, VisibleClaimsPage, VisibleClaimsStop};
 use super::words::{FactValue, claim, fact_values};
-use crate::domain::error::InternalError;
+use crate::domain::InternalError;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::portal::{self, VisibleClaims};
 use crate::http::operations::rate_limits::{too_many_pages, try_again};

@@ -12,9 +12,9 @@ use super::forms::PortalForm;
 use super::pages::{
     NewRecoveryCodesPage, PendingRequest, RecoveryCodesPage, RecoveryCodesRequestPage, Tab,
 };
+use crate::domain::InternalError;
 use crate::domain::admin::action_approvals::{self, Console};
 use crate::domain::devices::recovery;
-use crate::domain::error::InternalError;
 use crate::domain::portal::{self, CodesRequest};
 use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::Owner;

@@ -7,7 +7,7 @@ use super::forms::PortalForm;
 use super::pages::{SessionCard, SessionsPage, Tab};
 use super::sign_out::{ENDED, signed_out};
 use super::words::{PageTime, browser_of, place_of};
-use crate::domain::error::InternalError;
+use crate::domain::InternalError;
 use crate::domain::portal::{self, EndForm, EndedSession};
 use crate::domain::sessions::session;
 use crate::http::portal::form_outcome::FormResult;

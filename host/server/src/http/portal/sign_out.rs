@@ -2,8 +2,7 @@
 
 use axum::response::Response;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::portal::owner::Owner;
 use crate::http::reply::see_other;

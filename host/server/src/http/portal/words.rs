@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::domain::browser_words;
 use crate::domain::protected_actions::{ActionTarget, PastAction};
-use crate::domain::services::Services;
+use crate::domain::{Services, browser_words};
 use crate::messages::Message;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::audit::{Actor, Entry, Event, Origin};

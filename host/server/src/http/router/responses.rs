@@ -10,7 +10,7 @@ use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::assets;
 use crate::http::operations::branding;
 use crate::http::operations::measured_request::MeasuredRequest;

@@ -7,8 +7,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;

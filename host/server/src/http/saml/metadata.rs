@@ -7,8 +7,7 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::reply::{ErrorReply, internal_error};
 use crate::http::texts::PageLanguage;
 use crate::messages::Message;

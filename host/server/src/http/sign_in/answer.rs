@@ -3,7 +3,7 @@
 use axum::response::Response;
 use url::Url;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::pages::link::Link;
 use crate::http::pages::protocol::FormPostPage;
 use crate::http::reply::{layout, page_that_posts, see_other};

@@ -7,13 +7,12 @@
 
 use axum::response::Response;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::sign_in::login::view::{GivenApproval, LoginView};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::pages::login::ConfirmPage;

@@ -10,13 +10,12 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login::OpenLogin;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::{consent, login};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::csrf::UserToken;

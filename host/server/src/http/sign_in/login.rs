@@ -24,11 +24,10 @@ use no_login::unknown;
 use posted::find;
 use waiting::waiting_page;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::view::{GivenApproval, LoginEnd, LoginView};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::pages::login::EndedPageKind;
 use crate::http::reply::internal_error;

@@ -10,10 +10,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::csrf::UserToken;

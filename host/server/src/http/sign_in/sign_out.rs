@@ -4,7 +4,7 @@ use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
 use axum::response::Response;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::cookies::Cookie;
 use crate::http::pages::link::Link;
 use crate::messages::Message;

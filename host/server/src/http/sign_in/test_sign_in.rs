@@ -9,9 +9,8 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::test_sign_in;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::pages::protocol::TestSignInPage;
 use crate::http::reply::{ErrorReply, internal_error, layout, page};

@@ -10,8 +10,6 @@ use super::interaction::is_requested_subject;
 use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, signed_in_access};
 use crate::domain::sign_in::consent;
@@ -20,6 +18,7 @@ use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, Si
 use crate::domain::sign_in::derived;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::{Application, ConsentPolicy};
 use assent_model::id::FamilyId;

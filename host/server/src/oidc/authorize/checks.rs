@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
+use crate::domain::Services;
 use crate::domain::approvals::channels;
 use crate::domain::keys::signing_keys;
-use crate::domain::services::Services;
 use assent_model::application::{Application, GrantType};
 use assent_model::claims_request::ClaimsRequest;
 use assent_model::login::{AuthorizationRequest, CodeChallenge, ResponseMode};

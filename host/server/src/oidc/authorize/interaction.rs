@@ -3,9 +3,8 @@
 use crate::domain::approvals::channels;
 use crate::domain::approvals::channels::Asker;
 use crate::domain::claims::standard_claims;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::LoginName;

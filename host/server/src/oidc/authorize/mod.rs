@@ -15,8 +15,7 @@ use response::Destination;
 
 use super::error::AuthorizeErrorCode;
 use super::parameters::{Parameters, ParametersError};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::id::Did;
 use assent_model::login::AuthorizationRequest;

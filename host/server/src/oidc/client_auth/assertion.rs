@@ -5,9 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 
-use crate::domain::error::InternalError;
 use crate::domain::keys::client_keys;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::keys::client::{JwtError, secret_purpose, verify_with_secret};
 use crate::oidc::error::{Reason, TokenError};
 use assent_model::application::Application;

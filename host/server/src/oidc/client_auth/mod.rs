@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::error::InternalError;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::keys::client::certificate_is_in_time;
 use crate::oidc::client_auth::assertion::note_use;
 use crate::oidc::error::Reason;

@@ -1,8 +1,7 @@
 //! `authorization_code` (RFC 6749 sections 4.1.3 and 4.1.4, RFC 7636 section 4.6, OpenID Connect Core 1.0 section
 //! 3.1.3).
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::checks::{ACCOUNT_CLOSED, STILL_NOTICED, required};

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse};

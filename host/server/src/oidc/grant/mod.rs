@@ -9,7 +9,7 @@ mod refresh_token;
 use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::oidc::grant::checks::required;
 use assent_model::application::GrantType;
 use assent_telemetry::SPANS;

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, TokenId};

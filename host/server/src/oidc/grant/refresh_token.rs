@@ -12,12 +12,10 @@ use tokio::sync::oneshot;
 
 use crate::domain::approvals::channels;
 use crate::domain::approvals::channels::Asker;
-use crate::domain::audit;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::access;
+use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::checks::{ACCOUNT_CLOSED, STILL_NOTICED, required};

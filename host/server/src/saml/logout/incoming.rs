@@ -2,9 +2,8 @@
 
 use super::principal::named_sessions;
 use super::propagation::{LogoutStart, begin, has_begun};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session;
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_logout_url, trusted_keys};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::clock::Timestamp;

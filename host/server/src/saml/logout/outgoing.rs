@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::{entity_id, message_id, session_index, signer};
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, SingleLogout};

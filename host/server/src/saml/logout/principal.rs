@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::entity_id;
 use assent_model::id::UserId;
 use assent_model::name::{LoginName, is_same_name, stored_spellings};

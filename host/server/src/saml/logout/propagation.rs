@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::outgoing::{self, Outgoing, respond};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::message_id;
 use assent_model::id::LogoutId;
 use assent_model::login::GivenAnswer;

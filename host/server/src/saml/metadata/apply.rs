@@ -8,9 +8,8 @@ use crate::domain::admin::{
     self, AdminCommand, AdminContext, AdminError, ApprovedPlan, Execution, Planned,
     ServiceProviderChange, ServiceProviderUpdate,
 };
-use crate::domain::error::InternalError;
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::AuditContext;
 use assent_model::id::Did;
 use assent_model::saml::ServiceProvider;

@@ -13,10 +13,9 @@ use super::names::{
     NAME_ID_FORMAT, SAML2, SIGNING_METHOD, SINGLE_LOGOUT_SERVICE, SINGLE_SIGN_ON_SERVICE,
     X509_CERTIFICATE, X509_DATA,
 };
-use crate::domain::error::InternalError;
 use crate::domain::keys::saml_keys;
 use crate::domain::keys::signed_documents::SignedDocument;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::{entity_id, message_id, single_logout_url, single_sign_on_url};
 use assent_model::saml::{Binding, SamlKey, ServiceProvider};
 use assent_model::secret::Digest;

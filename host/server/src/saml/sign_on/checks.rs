@@ -10,8 +10,7 @@ use authn_context::{is_for_unspecified, is_met, is_met_by_any, names_phishing_re
 
 use super::denied::SignOnDenied;
 use super::respond::{SignOnAnswer, failed};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_sign_on_url, trusted_keys};
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SignOnId};

@@ -1,8 +1,7 @@
 //! Whether a user is the requested one of a sign-on.
 
 use crate::domain::claims::name_id::name_id_for;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::name::is_same_name;
 use assent_model::saml::{NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest};

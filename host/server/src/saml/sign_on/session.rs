@@ -1,10 +1,9 @@
 //! Whether a session is sufficient for a request.
 
 use crate::domain::approvals::channels;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, access};
+use crate::domain::{InternalError, Services};
 use crate::saml::sign_on::requested_subject;
 use assent_model::saml::SignOnRequest;
 use assent_model::session::Authentication;

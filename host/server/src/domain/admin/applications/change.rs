@@ -6,9 +6,9 @@ use utoipa::ToSchema;
 
 use super::authentication::{AuthenticationChange, authentication};
 use super::values::{application_name, recipe_id, server_address};
+use crate::domain::Services;
 use crate::domain::admin::scopes::require_known_scopes;
 use crate::domain::admin::{Result, invalid};
-use crate::domain::services::Services;
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
     Application, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri, OidcSettings,

@@ -10,9 +10,8 @@ use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
 use crate::domain::admin::{Result, invalid};
-use crate::domain::audit;
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use crate::keys::fresh_did;
 use assent_model::administration::Permission;
 use assent_model::application::{Application, OidcSettings, RegisteredApplication};

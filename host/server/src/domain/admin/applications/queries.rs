@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
-use crate::domain::services::Services;
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::id::Did;
 use assent_store::{ApplicationCursor, ApplicationOrder, ApplicationUsage};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::comparison::{PreviewComparison, compare};
 use super::preview::PreviewRequest;
+use crate::domain::InternalError;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result};
-use crate::domain::error::InternalError;
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::preview::{Preview, PreviewContent, PreviewRequest, PreviewSubject};
 use crate::domain::admin::{Result, invalid};
-use crate::domain::audit;
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::Did;
 use assent_model::secret::Digest;

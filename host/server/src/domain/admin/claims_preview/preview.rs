@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::domain::Services;
 use crate::domain::admin::scopes::require_known_scopes;
 use crate::domain::admin::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::name_id::MissingName;
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::claims::token_claims::IssuerClaims;
 use crate::domain::claims::{name_id, standard_claims};
-use crate::domain::services::Services;
 use crate::domain::sign_in::access::{AccessDenied, account_in, obstacle};
 use assent_model::account::Account;
 use assent_model::application::{Application, RegisteredApplication};

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::queries::group;
+use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::groups::assignments::{about, authorize};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::services::Services;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::command::empty_if_null;
 use assent_model::group::{Group, GroupName};

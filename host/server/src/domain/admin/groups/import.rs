@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::members::{MOST_CHANGED, MemberPlan, without_members};
 use super::queries::group;
+use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::groups::assignments::authorize;
 use crate::domain::admin::import::RowProblem;
 use crate::domain::admin::import_tables::serialize_digest;
 use crate::domain::admin::{AdminError, ImportReport, ImportRow, Result, invalid};
-use crate::domain::services::Services;
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::id::{GroupId, UserId};

@@ -12,10 +12,9 @@ use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Ex
 use crate::domain::admin::groups::assignments::{about, authorize};
 use crate::domain::admin::users::named_users;
 use crate::domain::admin::{AdminError, Result, invalid};
-use crate::domain::error::InternalError;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::group::Group;
 use assent_model::id::{GroupId, UserId};

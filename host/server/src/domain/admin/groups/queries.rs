@@ -1,7 +1,7 @@
 //! The administration's queries about groups.
 
+use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result, registered, user};
-use crate::domain::services::Services;
 use assent_model::group::{Assignment, Group, GroupName, Membership};
 use assent_model::id::{Did, GroupId, UserId};
 use assent_model::user::User;

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::domain::Services;
 use crate::domain::admin::Result;
 use crate::domain::admin::applications::ClientChange;
 use crate::domain::admin::service_providers::{ServiceProviderChange, default_service_provider};
-use crate::domain::services::Services;
 use assent_model::application::{Application, OidcSettings};
 use assent_model::group::Group;
 use assent_model::saml::ServiceProvider;

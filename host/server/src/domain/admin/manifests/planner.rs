@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::change::{ChangeAction, ObjectKind, PlannedChange};
+use crate::domain::Services;
 use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
-use crate::domain::services::Services;
 use assent_model::application::RegisteredApplication;
 use assent_model::caller::Authorization;
 use assent_model::group::{Assignment, Group};

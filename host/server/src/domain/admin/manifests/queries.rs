@@ -1,7 +1,7 @@
 //! The objects that manifests manage.
 
+use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
-use crate::domain::services::Services;
 use assent_model::application::RegisteredApplication;
 use assent_model::id::{Did, GroupId};
 use assent_model::management::{Management, ManifestOwner};

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
+use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::service_providers::commands::service_provider;
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::services::Services;
 use crate::keys::client;
 use assent_model::audit::AuditContext;
 use assent_model::caller::Authorization;

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::Services;
 use crate::domain::admin::applications::{application_name, recipe_id, server_address};
 use crate::domain::admin::custom_attributes::CustomAttributeChange;
 use crate::domain::admin::{Result, custom_attributes, invalid};
-use crate::domain::services::Services;
 use crate::keys::saml;
 use assent_model::command::{empty_if_null, removable};
 use assent_model::redirect::RedirectUri;

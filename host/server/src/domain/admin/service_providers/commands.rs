@@ -13,10 +13,9 @@ use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
 };
 use crate::domain::admin::{AdminError, Result, invalid};
-use crate::domain::audit;
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use crate::keys::fresh_did;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;

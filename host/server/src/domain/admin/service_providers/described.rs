@@ -2,8 +2,8 @@
 
 use super::change::{ServiceProviderChange, apply};
 use super::commands::{made, unnamed};
+use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
-use crate::domain::services::Services;
 use assent_model::saml::ServiceProvider;
 
 /// Returns the service provider that a manifest describes. An existing service provider keeps its identifier, and with

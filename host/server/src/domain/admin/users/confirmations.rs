@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::entries::differences;
 use super::queries::named_users;
+use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::protected_actions::{ConfirmedUser, ProtectedAction};
-use crate::domain::services::Services;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 use assent_model::id::{Did, UserId};

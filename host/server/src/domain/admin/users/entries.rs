@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::audit;
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::user::{ConsoleRole, User};
 

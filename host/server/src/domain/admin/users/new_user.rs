@@ -3,8 +3,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::domain::Services;
 use crate::domain::admin::Result;
-use crate::domain::services::Services;
 use crate::keys::fresh_did;
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result, invalid};
-use crate::domain::services::Services;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::user::{LifecycleState, User};

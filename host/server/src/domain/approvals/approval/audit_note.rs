@@ -1,8 +1,7 @@
 //! Audit entries about approval requests.
 
-use crate::domain::audit;
 use crate::domain::protected_actions::with_outline;
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_model::approval::{Approval, ApprovalSubject, CooldownPolicy};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_store::AuditNote;

@@ -7,12 +7,10 @@ use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 
 use super::audit_note::audit_note;
 use crate::domain::approvals::prompts::{Prompt, prompt_of};
-use crate::domain::audit;
 use crate::domain::devices::passkey;
-use crate::domain::error::InternalError;
 use crate::domain::operations::telemetry::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::action_approval::ActionRequester;
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use super::audit_note::approval_entry;
 use crate::domain::approvals::{channels, dispatch};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::test_sign_in::approval_request;
 use crate::domain::sign_in::test_sign_in::approval_request::Attempt;
+use crate::domain::{InternalError, Services};
 use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails,

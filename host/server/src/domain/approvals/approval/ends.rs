@@ -1,8 +1,7 @@
 //! The ends of sign-ins without a decision, for the audit log and the overview.
 
 use super::audit_note::approval_entry;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::approval::ApprovalStage;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 

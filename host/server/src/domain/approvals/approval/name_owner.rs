@@ -1,9 +1,8 @@
 //! The user with a typed name.
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::known_browsers::BrowserStatus;
+use crate::domain::{InternalError, Services};
 use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::user::LifecycleState;

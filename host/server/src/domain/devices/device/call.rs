@@ -1,7 +1,6 @@
 //! Signed calls of devices.
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::DeviceId;

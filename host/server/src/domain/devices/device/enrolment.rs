@@ -3,11 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::audit;
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::{LONGEST_NAME, own_name};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment, LinkMaker, LinkState};

@@ -4,10 +4,9 @@ use std::sync::PoisonError;
 
 use crate::config;
 use crate::domain::admin::AdminError;
-use crate::domain::audit;
 use crate::domain::operations::plugins::reloads::{Previous, Reload, ReloadError, table};
 use crate::domain::operations::plugins::specs::plugin_specs;
-use crate::domain::services::Services;
+use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 
 /// Returns the plugins before the last exchange, if there was one since the start.

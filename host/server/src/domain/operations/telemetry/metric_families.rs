@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::process_metrics;
-use crate::domain::services::Services;
+use crate::domain::Services;
 use assent_model::clock::Timestamp;
 use assent_model::key::{KeyStage, SigningAlgorithm};
 use assent_store::{Backlog, Backlogs};

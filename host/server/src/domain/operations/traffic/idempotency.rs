@@ -4,8 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::audit::{Actor, RequestAttempt};
 use assent_model::deadline::KEYED_REQUEST_RETENTION;
 use assent_model::secret::{Digest, Secret};

@@ -1,8 +1,7 @@
 //! The state of a sign-in for its browser.
 
 use crate::domain::approvals::channels;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{GivenAnswer, Login, LoginStage};

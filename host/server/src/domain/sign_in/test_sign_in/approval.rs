@@ -2,11 +2,10 @@
 
 use serde_json::json;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::view::{LoginEnd, LoginView};
 use crate::domain::sign_in::test_sign_in::record::RecordedStep;
+use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;
 use assent_model::name::LoginName;

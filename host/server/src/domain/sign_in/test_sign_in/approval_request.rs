@@ -2,12 +2,10 @@
 
 use serde_json::json;
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::sign_in::test_sign_in::record::record_step;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::approval::Approval;
 use assent_model::id::{TestSignInId, UserId};
 use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInStep};

@@ -19,12 +19,10 @@ use serde_json::Value;
 
 use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{AdminContext, AdminError};
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
-use crate::domain::{admin, audit};
+use crate::domain::{InternalError, Services, admin, audit};
 use assent_model::application::{GrantType, RegisteredApplication};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::change::Change;

@@ -4,13 +4,12 @@ use serde_json::json;
 
 use crate::domain::claims::name_id::MissingName;
 use crate::domain::claims::traces;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::sign_in::context::{
     Admission, Agreement, NoObserver, Observation, SignInEvent, SignInObserver,
 };
 use crate::domain::sign_in::test_sign_in::record::{fail, record_step, refused};
+use crate::domain::{InternalError, Services};
 use assent_model::id::{LoginId, TestSignInId, UserId};
 use assent_model::purpose::SignInPurpose;
 use assent_model::saml::NameId;

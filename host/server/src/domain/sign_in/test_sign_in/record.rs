@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::domain::audit;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::AccessDenied;
+use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, TestSignInId};

@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::{InternalError, Services};
 use assent_model::id::TestSignInId;
 use assent_model::login::GivenAnswer;
 use assent_model::secret::Digest;

@@ -5,9 +5,8 @@ use std::iter;
 use axum::response::Response;
 use url::Url;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::login::AuthenticatedUser;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::operations::logos;

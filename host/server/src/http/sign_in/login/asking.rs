@@ -1,7 +1,6 @@
 //! The requesting application on a login's pages.
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
+use crate::domain::{InternalError, Services};
 use crate::http::operations::logos;
 use assent_model::application::RegisteredApplication;
 use assent_model::login::{Login, LoginRequest, SignInDenied};

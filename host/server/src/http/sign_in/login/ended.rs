@@ -3,12 +3,11 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use crate::domain::error::InternalError;
 use crate::domain::operations::telemetry::error_references::ErrorReference;
-use crate::domain::services::Services;
 use crate::domain::sign_in::context::log_plugin_denial;
 use crate::domain::sign_in::login::view;
 use crate::domain::sign_in::login::{self, OpenLogin};
+use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;

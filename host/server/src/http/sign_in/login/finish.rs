@@ -2,12 +2,11 @@
 
 use axum::response::Response;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::sign_in::{login, test_sign_in};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::reply::{see_other, with_session};
 use crate::http::request_id;

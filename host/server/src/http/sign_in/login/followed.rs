@@ -16,10 +16,9 @@ use serde::Serialize;
 use tokio::time::interval;
 
 use crate::domain::approvals::approval;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::qr_sign_in;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::pages::login::FollowedSignIn;
 use crate::http::reply::internal_error;

@@ -7,15 +7,14 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::approvals::approval::request;
-use crate::domain::error::InternalError;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
-use crate::domain::services::Services;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login::OpenLogin;
 use crate::domain::sign_in::login::view;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::{login, passkey, qr_sign_in};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::cookies::Cookie;
 use crate::http::csrf;

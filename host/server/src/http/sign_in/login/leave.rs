@@ -8,12 +8,11 @@ use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::access::{AccessDenied, access_denial};
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::view::{GivenApproval, LoginEnd, LoginView};
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::reply::{internal_error, see_other};
 use crate::http::sign_in::answer::deliver;

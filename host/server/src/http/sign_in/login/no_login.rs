@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 
-use crate::domain::services::Services;
+use crate::domain::Services;
 use crate::http::pages::link::Link;
 use crate::http::reply::ErrorReply;
 use crate::messages::Message;

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use webauthn_rs::prelude::PublicKeyCredential;
 
-use crate::domain::error::InternalError;
+use crate::domain::InternalError;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::passkey;
 use crate::domain::sign_in::passkey::{PasskeyAnswer, PasskeySignInOutcome};

@@ -7,10 +7,9 @@ use axum::response::{IntoResponse, Response};
 use axum::{Form, RequestExt};
 use serde::Deserialize;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::view::LoginView;
+use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, RETRY};
 use crate::http::csrf;
 use crate::http::reply::{forged, internal_error, see_other};

@@ -2,13 +2,12 @@
 
 use axum::response::Response;
 
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::context::{NoObserver, SignInContext};
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::sign_in::repeat::{self, AnsweredSession, RepeatingBrowser};
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::pages::link::Link;
 use crate::http::pages::protocol::AlreadySignedInPage;

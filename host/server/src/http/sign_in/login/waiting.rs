@@ -5,9 +5,8 @@ use std::time::Duration;
 use axum::response::Response;
 
 use crate::domain::approvals::channels;
-use crate::domain::error::InternalError;
-use crate::domain::services::Services;
 use crate::domain::sign_in::qr_sign_in;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
