@@ -151,6 +151,9 @@ pub async fn connect(url: &str) -> Connection {
     options.connect().await.expect("the database")
 }
 
+/// The fingerprint of the master key in the heartbeats of a store without an instance.
+pub const MASTER_KEY: &str = "a test's master key";
+
 /// Opens a store on the database at this URL, without an instance. All stores have the same key for the hash chain of
 /// the audit log.
 ///
@@ -158,7 +161,8 @@ pub async fn connect(url: &str) -> Connection {
 /// Returns an error if the database cannot be opened, or if the store cannot start.
 pub async fn open_store(url: &str) -> Result<Store, StoreError> {
     let chaining = ChainContext::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
-    Store::start(assent_store::Database::open(url).await?, chaining).await
+    let database = assent_store::Database::open(url).await?;
+    Store::start(database, chaining, MASTER_KEY).await
 }
 
 impl Database {

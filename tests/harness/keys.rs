@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use assent::keys::{self, FileMasterKey, RootSecret, SealingKeys, SymmetricKey};
+use assent::keys::{self, FileMasterKey, MasterKey, RootSecret, SealingKeys, SymmetricKey};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use assent_model::secret::Digest;
 use assent_model::wrapped_key::WrappedKeyPurpose;
 use assent_store::{ChainContext, Database, Store};
 use tokio::sync::OnceCell;
@@ -34,13 +35,15 @@ async fn created() -> SharedKeys {
 }
 
 /// Stores the keys that a first instance would generate in an unused database. The root secret authenticates the
-/// compiled plugins that all tests share. So it is derived from the master key, which the tests also share.
+/// compiled plugins that all tests share. So it depends on the master key, which the tests also share.
 pub async fn give_keys(url: &str, master: &FileMasterKey, now: Timestamp) {
     let shared = KEYS.get_or_init(created).await;
     let database = Database::open(url).await.expect("a database");
+    let root = Digest::sha256(master.fingerprint().as_bytes());
+    let root = SymmetricKey::from_bytes(root.as_bytes()).expect("32 bytes");
     let mut all = Vec::new();
     for (purpose, key) in [
-        (WrappedKeyPurpose::Root, master.key()),
+        (WrappedKeyPurpose::Root, &root),
         (WrappedKeyPurpose::Sealing(1), &shared.sealing),
     ] {
         let wrapped = keys::wrap(master, (purpose, now), key, &SystemEntropy);
@@ -48,10 +51,11 @@ pub async fn give_keys(url: &str, master: &FileMasterKey, now: Timestamp) {
     }
     let added = database.add_first_wrapped_keys(&all).await;
     added.expect("stored");
-    let root = RootSecret::new(master.key().clone());
-    let code = root.derive("audit chain", b"").expect("a code");
+    let code = RootSecret::new(root).derive("audit chain", b"");
+    let code = code.expect("a code");
     let chaining = ChainContext::new(ChainKey::new(code), Arc::new(SystemEntropy));
-    let store = Store::start(database, chaining).await.expect("a store");
+    let store = Store::start(database, chaining, master.fingerprint()).await;
+    let store = store.expect("a store");
     for (purpose, sealed) in &shared.signing {
         let key = SigningKey {
             id: KeyId::new(now, &SystemEntropy),

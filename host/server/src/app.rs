@@ -96,7 +96,6 @@ pub async fn compose(
     let database = Database::open_with(&settings.database.url, options).await?;
     let opening = master_keys::open(&settings.keys, &database, &*clock, &*entropy);
     let opened = Box::pin(opening).await?;
-    let database = database.with_master_key(opened.master.current.fingerprint());
     let store = start_store(database, &opened, &clock, &entropy, serves).await?;
     let signing_keys = with_first_keys(&store, &opened.sealing, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&signing_keys, &opened.sealing)?;
@@ -271,7 +270,8 @@ async fn start_store(
     serves: bool,
 ) -> Result<Store, StartError> {
     let chaining = chain_context(&opened.root, entropy)?;
-    let store = Store::start(database, chaining).await?;
+    let master_key = opened.master.current.fingerprint();
+    let store = Store::start(database, chaining, master_key).await?;
     if serves {
         store.probe(&**clock).await?;
         master_keys::store_wrapped_keys(opened, &store, &**entropy).await?;

@@ -3,7 +3,7 @@
 --
 -- Ids, digests and JSON are TEXT. Times are BIGINT milliseconds since 1970-01-01T00:00:00Z. Flags are BIGINT: 0 or 1.
 -- A row id begins with its time of creation, so that new rows are appended to the end of each index.
--- Secrets and private keys are stored as digests, or encrypted with the master key ("sealed").
+-- Secrets and private keys are stored as digests, or encrypted with a sealing key ("sealed").
 
 ---------------------------------------------------------------------------------------------------
 -- Users
@@ -112,8 +112,14 @@ CREATE TABLE applications (
     -- JSON: the roles of each active user; NULL if the application is not assigned to everyone.
     everyone_roles TEXT,
     -- When the application was assigned to everyone.
-    everyone_since BIGINT
+    everyone_since BIGINT,
+    -- Configuration as code: who manages the application by a manifest, and by which key. NULL if no manifest does.
+    managed_by    TEXT,
+    managed_key   TEXT,
+    -- Who manages the assignment to everyone.
+    everyone_managed_by TEXT
 );
+CREATE UNIQUE INDEX applications_by_management ON applications (managed_by, managed_key);
 
 -- The origins of single-page applications, which may call endpoints from a browser (CORS).
 CREATE TABLE application_origins (
@@ -179,6 +185,14 @@ CREATE INDEX accounts_by_state ON accounts (application_id, state, id);
 -- The list of users with access has the order of the users, and contains the accounts that grant access themselves.
 CREATE INDEX accounts_individual ON accounts (application_id, user_id) WHERE individual = 1;
 
+-- Accounts that a manifest manages. The application and the user identify an account, so it has no key. A table of its
+-- own, because few of the many accounts are managed.
+CREATE TABLE managed_accounts (
+    account_id TEXT NOT NULL PRIMARY KEY REFERENCES accounts (id) ON DELETE CASCADE,
+    managed_by TEXT NOT NULL
+);
+CREATE INDEX managed_accounts_by_owner ON managed_accounts (managed_by, account_id);
+
 -- When a user last signed in to an application. Each instance updates it at most every ten minutes. A table of its own, because
 -- an update of the account's row would wait for its locks, and because it survives the account.
 CREATE TABLE account_use (
@@ -217,10 +231,14 @@ CREATE TABLE user_groups (
                 NOT NULL,
     description TEXT   NOT NULL,
     version     BIGINT NOT NULL,
-    created_at  BIGINT NOT NULL
+    created_at  BIGINT NOT NULL,
+    -- Who manages the group by a manifest, and by which key. NULL if no manifest does.
+    managed_by  TEXT,
+    managed_key TEXT
 );
 
 CREATE INDEX user_groups_by_search_key ON user_groups (search_key, name_key);
+CREATE UNIQUE INDEX user_groups_by_management ON user_groups (managed_by, managed_key);
 
 CREATE TABLE group_members (
     group_id TEXT   NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
@@ -239,6 +257,8 @@ CREATE TABLE group_assignments (
     -- JSON.
     roles          TEXT   NOT NULL,
     assigned_at    BIGINT NOT NULL,
+    -- Who manages the assignment by a manifest. The application and the group identify it, so it has no key.
+    managed_by     TEXT,
     PRIMARY KEY (application_id, group_id)
 )
 --sqlite WITHOUT ROWID
@@ -313,7 +333,7 @@ CREATE INDEX enrolments_by_user ON enrolments (user_id);
 -- attempt by moving `next_attempt_at`; it is deleted when the email was sent or given up.
 CREATE TABLE invitation_mails (
     enrolment_id    TEXT   NOT NULL PRIMARY KEY REFERENCES enrolments (id) ON DELETE CASCADE,
-    -- The link, sealed with the master key.
+    -- The link, sealed.
     sealed_link     TEXT   NOT NULL,
     attempts        BIGINT NOT NULL,
     next_attempt_at BIGINT NOT NULL
@@ -852,9 +872,29 @@ CREATE INDEX saml_logout_requests_by_sid ON saml_logout_requests (sid);
 CREATE INDEX saml_logout_requests_by_application ON saml_logout_requests (application_id);
 
 ---------------------------------------------------------------------------------------------------
--- Signing keys
+-- Keys
 ---------------------------------------------------------------------------------------------------
 
+-- The root secret and the sealing keys, each encrypted ("wrapped") with a master key. While the master key is
+-- replaced, they are wrapped with both.
+CREATE TABLE wrapped_keys (
+    purpose    TEXT   NOT NULL CHECK (purpose IN ('root', 'sealing')),
+    -- The number of a sealing key, from 1: sealed values begin with it. 0 for the root secret.
+    generation BIGINT NOT NULL,
+    -- The fingerprint of the master key.
+    master_key TEXT   NOT NULL,
+    wrapped    TEXT   NOT NULL,
+    -- From when a sealing key seals: by then all instances know it.
+    seals_from BIGINT NOT NULL,
+    -- Until when tokens may be valid that a replaced sealing key sealed; NULL while it seals.
+    needed_until BIGINT,
+    PRIMARY KEY (purpose, generation, master_key),
+    CHECK (generation >= 0 AND (purpose = 'root') = (generation = 0))
+)
+--sqlite WITHOUT ROWID
+;
+
+-- The keys that sign tokens and push messages.
 -- The stage of a key (published, signing, retired, expired) follows from its times, so all instances agree without messages.
 CREATE TABLE signing_keys (
     id         TEXT   NOT NULL PRIMARY KEY,
@@ -1129,6 +1169,8 @@ CREATE TABLE instances (
     process_id     BIGINT NOT NULL,
     -- The newest migration that the release knows. A newer contracting migration waits for the end of the run.
     schema_version BIGINT NOT NULL,
+    -- The fingerprint of its master key. A sealing key is replaced only when all instances have the new master key.
+    master_key     TEXT   NOT NULL,
     started_at     BIGINT NOT NULL,
     -- The last heartbeat, by the database's clock: the database took a write.
     seen_at        BIGINT NOT NULL,

@@ -20,11 +20,16 @@ use crate::tables::tokens::TokenIssuance;
 use crate::tables::{applications, devices, tokens};
 
 impl Store {
-    /// Starts the writers and readers of a database. `chaining` authenticates the audit log.
+    /// Starts the writers and readers of a database. `chaining` authenticates the audit log. `master_key` is the
+    /// fingerprint that the heartbeats of this instance name.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn start(database: Database, chaining: ChainContext) -> Result<Self> {
+    pub async fn start(
+        database: Database,
+        chaining: ChainContext,
+        master_key: &str,
+    ) -> Result<Self> {
         root::ensure(&database.writers, database.begin, &chaining).await?;
         let chaining = Arc::new(chaining);
         let waiters = Arc::default();
@@ -34,7 +39,7 @@ impl Store {
         } else {
             Writer::start(&database, 1, &chaining, &waiters)?
         };
-        let instance = Instance::new(chaining.salt(), &database);
+        let instance = Instance::new(chaining.salt(), master_key, &database);
         let measurements = Arc::clone(database.writers.measurements());
         let (readers, kind) = (database.readers, database.kind);
         let lookups = Loaders {

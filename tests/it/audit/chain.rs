@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{all_records, broken, tamper, verified};
 use crate::harness::{
-    Browser, Database, HostOptions, Parsed, Respond, TestHost, http_client, id, in_time,
+    Browser, Database, HostOptions, MASTER_KEY, Parsed, Respond, TestHost, http_client, id, in_time,
 };
 use crate::lifecycle::entries;
 use crate::store::fixture;
@@ -500,7 +500,7 @@ async fn verification_with_another_key_reports_a_forged_root() {
     let database = assent_store::Database::open(&fixture.url)
         .await
         .expect("open");
-    let other = assent_store::Store::start(database, chaining)
+    let other = assent_store::Store::start(database, chaining, MASTER_KEY)
         .await
         .expect("a store");
     assert_eq!(broken(&other).await, Some(Break::RootForged));

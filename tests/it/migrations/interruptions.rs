@@ -16,7 +16,7 @@ use futures_util::future::{BoxFuture, join_all};
 use tokio::task::JoinHandle;
 
 use super::{Fixture, names, newer};
-use crate::harness::{Database as Kind, in_time, open_store, temp_folder};
+use crate::harness::{Database as Kind, MASTER_KEY, in_time, open_store, temp_folder};
 
 const BY_UPDATE: Migration = Migration::new(
     "9002_expand_users_by_update",
@@ -243,7 +243,7 @@ async fn instances_stay_ready_while_a_contracting_migration_waits() {
     };
     let database = Database::open_with(fixture.url.url(), options).await;
     let chaining = ChainContext::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
-    let new = Store::start(database.expect("a database"), chaining).await;
+    let new = Store::start(database.expect("a database"), chaining, MASTER_KEY).await;
     let new = new.expect("a store");
     let old = open_store(fixture.url.url()).await.expect("a store");
     let mut reader = fixture.url.connection().await;

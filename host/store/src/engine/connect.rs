@@ -74,8 +74,6 @@ pub struct Database {
     pub(crate) kind: DatabaseKind,
     /// The newest migration that this release knows.
     pub(crate) schema_version: i64,
-    /// The fingerprint of the instance's master key.
-    pub(crate) master_key: Option<String>,
     /// The number of connections that write: one for SQLite, which permits one writer at a time.
     pub(crate) writer_count: u32,
     /// The statement that begins a transaction with writes.
@@ -328,7 +326,6 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
         probe,
         kind,
         schema_version: schema_version(options.migrations),
-        master_key: None,
         writer_count,
         begin,
     })

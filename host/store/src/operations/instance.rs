@@ -34,8 +34,8 @@ pub(crate) struct Instance {
     schema_version: i64,
     /// The name of the machine.
     host: String,
-    /// The fingerprint of its master key; `None` if it does not serve.
-    master_key: Option<String>,
+    /// The fingerprint of its master key.
+    master_key: String,
     /// Separate connections, so that readiness does not fail because other statements wait for connections.
     connections: Connections,
     pub(crate) start: OnceCell<RunStart>,
@@ -51,13 +51,13 @@ pub(crate) struct RunStart {
 }
 
 impl Instance {
-    pub(crate) fn new(id: String, database: &Database) -> Self {
+    pub(crate) fn new(id: String, master_key: &str, database: &Database) -> Self {
         Self {
             id,
             kind: database.kind,
             schema_version: database.schema_version,
             host: host_name(),
-            master_key: database.master_key.clone(),
+            master_key: master_key.to_owned(),
             connections: database.probe.clone(),
             start: OnceCell::new(),
             last: Mutex::new(None),

@@ -53,7 +53,7 @@ pub(super) async fn run(arguments: Backup) -> anyhow::Result<()> {
     };
     ensure!(
         !content.wrapped_keys.is_empty(),
-        "no instance of this release has used the database; start one, or make the backup with the release that used it"
+        "no instance has used the database; start one first"
     );
     let root = masters
         .unwrap(&content.wrapped_keys, &SystemEntropy)

@@ -26,11 +26,7 @@ impl BackupContent {
             sql::query_as("SELECT COALESCE(MAX(version), 0) FROM schema_migrations")
                 .fetch_one(&mut *db)
                 .await?;
-        // This migration creates the table.
-        let wrapped_keys = match schema_version {
-            ..3 => Vec::new(),
-            _ => read_all(&mut *db).await?,
-        };
+        let wrapped_keys = read_all(&mut *db).await?;
         let lanes: Vec<(i64,)> = sql::query_as("SELECT lane FROM audit_anchors ORDER BY lane")
             .fetch_all(&mut *db)
             .await?;

@@ -95,13 +95,6 @@ impl Database {
         lease.end(added.as_ref().err());
         Ok(added?)
     }
-
-    /// Sets the master key that the heartbeats of this instance name.
-    #[must_use]
-    pub fn with_master_key(mut self, fingerprint: &str) -> Self {
-        self.master_key = Some(fingerprint.to_owned());
-        self
-    }
 }
 
 async fn add_first(
@@ -279,7 +272,7 @@ async fn others(kind: DatabaseKind, db: &mut Connection, master_key: &str) -> sq
     let limit = i64::try_from(HEARTBEAT_LIMIT.as_millis()).unwrap_or(i64::MAX);
     let (count,): (i64,) = sql::query_as(
         "SELECT COUNT(*) FROM instances
-         WHERE ended_at IS NULL AND seen_at BETWEEN $1 AND $2 AND (master_key IS NULL OR master_key <> $3)",
+         WHERE ended_at IS NULL AND seen_at BETWEEN $1 AND $2 AND master_key <> $3",
     )
     .bind(now - limit)
     .bind(now + limit)
