@@ -6,11 +6,7 @@ use assent::domain::audit;
 use assent::domain::keys::sealing_keys::{self, AHEAD, RETENTION, ReplacementStage};
 use assent::domain::keys::token_epochs::revoke_all_tokens;
 use assent::keys::generation_of;
-use assent_model::key::KeyMaterial;
 use assent_test_macros::both_databases;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use openssl::symm::{Cipher, encrypt_aead};
 use reqwest::StatusCode;
 
 use super::*;
@@ -264,77 +260,6 @@ async fn a_removed_or_delayed_sealing_key_stays_in_use(database: Database) {
         assert_eq!(generation_of(&sealed), Some(2), "{change}");
     }
     connection.close().await;
-}
-
-/// Encrypts with AES-256-GCM and the master key, as the release without sealing keys did.
-fn sealed_by_master_key(master: &[u8], purpose: &str, plain: &[u8]) -> String {
-    let (nonce, mut tag) = ([3; 12], [0; 16]);
-    let cipher = Cipher::aes_256_gcm();
-    let sealed = encrypt_aead(
-        cipher,
-        master,
-        Some(&nonce),
-        purpose.as_bytes(),
-        plain,
-        &mut tag,
-    );
-    STANDARD.encode([nonce.as_slice(), &sealed.expect("sealed"), &tag].concat())
-}
-
-#[both_databases]
-async fn an_installation_without_sealing_keys_is_adopted(database: Database) {
-    let installation = Installation::new(database).await;
-    let url = installation.database.url();
-    let host = installation.host().await;
-    let kid = signing(&host);
-    // The state that the release without sealing keys left.
-    let master = std::fs::read_to_string(installation.folder.path().join("master.key"));
-    let master = STANDARD.decode(master.expect("a file")).expect("base64");
-    let mut connection = connect(url).await;
-    for key in host.store.signing_keys().await.expect("read") {
-        let KeyMaterial::Sealed(sealed) = &key.material else {
-            panic!("a sealed key")
-        };
-        let plain = host
-            .sealing_keys
-            .open(key.purpose.as_str(), sealed)
-            .expect("opened");
-        let sealed = sealed_by_master_key(&master, key.purpose.as_str(), &plain);
-        assent_store::sql::query("UPDATE signing_keys SET sealed = $2 WHERE id = $1")
-            .bind(key.id.to_string())
-            .bind(sealed)
-            .execute(&mut connection)
-            .await
-            .expect("updated");
-    }
-    connection
-        .batch("DELETE FROM wrapped_keys")
-        .await
-        .expect("deleted");
-    connection
-        .batch("DELETE FROM audit_entries")
-        .await
-        .expect("deleted");
-    connection
-        .batch("DELETE FROM audit_anchors")
-        .await
-        .expect("deleted");
-    connection.close().await;
-    host.store.close().await;
-
-    let adopted = installation.host().await;
-    assert_eq!(signing(&adopted), kid);
-    assert_eq!(stage(&adopted).await, ReplacementStage::None);
-    // Instances of that release can still decrypt the values that this instance encrypts.
-    let cookie = adopted.seal("a cookie", b"plain").expect("sealed");
-    assert!(!cookie.contains('.'), "{cookie}");
-    adopted.store.close().await;
-    let previous = previous_is(&replace_master_key(installation.folder.path()));
-    let host = installation.host_with(&previous).await;
-    pass(&installation, &host, Duration::ZERO).await;
-    pass(&installation, &host, AHEAD).await;
-    assert!(generations(url).await.iter().all(|found| *found == Some(1)));
-    assert!(host.sealing_keys.open("a cookie", &cookie).is_ok());
 }
 
 /// Refreshes the tokens. Returns the user's identifiers and the new refresh token.

@@ -50,11 +50,10 @@ async fn master_keys_for_start(
     database: &Database,
     entropy: &dyn Entropy,
 ) -> Result<MasterKeys, StartError> {
-    let has_keys = !database.wrapped_keys().await?.is_empty()
-        || database.sealed_signing_key().await?.is_some();
-    let read = |file: &Path| match has_keys {
-        true => FileMasterKey::read(file),
-        false => FileMasterKey::read_or_create(file, entropy),
+    let is_new = database.wrapped_keys().await?.is_empty();
+    let read = |file: &Path| match is_new {
+        true => FileMasterKey::read_or_create(file, entropy),
+        false => FileMasterKey::read(file),
     };
     master_keys(keys, read, entropy)
 }
@@ -64,22 +63,16 @@ fn master_keys(
     read: impl Fn(&Path) -> Result<FileMasterKey, MasterKeyError>,
     entropy: &dyn Entropy,
 ) -> Result<MasterKeys, StartError> {
-    let mut known = Vec::new();
-    let mut file_key = |key: FileMasterKey| -> Arc<dyn MasterKey> {
-        let key = Arc::new(key);
-        known.push(Arc::clone(&key));
-        key
-    };
-    let current = match (token_key(keys), &keys.master_key) {
+    let current: Arc<dyn MasterKey> = match (token_key(keys), &keys.master_key) {
         (Some((token, key)), _) => open_token(token, key, entropy)?,
-        (None, Some(text)) => file_key(FileMasterKey::from_text(text, "keys.master_key")?),
-        (None, None) => file_key(read(&keys.master_key_file)?),
+        (None, Some(text)) => Arc::new(FileMasterKey::from_text(text, "keys.master_key")?),
+        (None, None) => Arc::new(read(&keys.master_key_file)?),
     };
     let previous_token = keys.pkcs11.as_ref().and_then(|token| {
         let key = token.previous_key.as_deref()?;
         Some((token, key))
     });
-    let previous = match (
+    let previous: Option<Arc<dyn MasterKey>> = match (
         previous_token,
         &keys.previous_master_key,
         &keys.previous_master_key_file,
@@ -87,16 +80,12 @@ fn master_keys(
         (Some((token, key)), _, _) => Some(open_token(token, key, entropy)?),
         (None, Some(text), _) => {
             let key = FileMasterKey::from_text(text, "keys.previous_master_key")?;
-            Some(file_key(key))
+            Some(Arc::new(key))
         }
-        (None, None, Some(file)) => Some(file_key(FileMasterKey::read(file)?)),
+        (None, None, Some(file)) => Some(Arc::new(FileMasterKey::read(file)?)),
         (None, None, None) => None,
     };
-    Ok(MasterKeys {
-        current,
-        previous,
-        known,
-    })
+    Ok(MasterKeys { current, previous })
 }
 
 fn open_token(
@@ -132,12 +121,7 @@ pub(super) async fn open(
     let master = master_keys_for_start(keys, database, entropy).await?;
     let mut wrapped = database.wrapped_keys().await?;
     if wrapped.is_empty() {
-        let first = match database.sealed_signing_key().await? {
-            None => master.new_keys(clock.now(), entropy)?,
-            Some((purpose, sealed)) => {
-                master.legacy_keys((&purpose, &sealed), clock.now(), entropy)?
-            }
-        };
+        let first = master.new_keys(clock.now(), entropy)?;
         database.add_first_wrapped_keys(&first).await?;
         // Another instance that started at the same time may have been faster. The keys of that instance are used.
         wrapped = database.wrapped_keys().await?;

@@ -1,32 +1,28 @@
 //! The keys that seal values: private keys, client secrets, tokens, cookies and short-lived records.
 //!
-//! A sealed value names its key: `<generation>.<base64>`. A value without a generation was sealed by an installation
-//! without sealing keys. Its key has generation 0.
+//! A sealed value names its key: `<generation>.<base64>`.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use zeroize::Zeroizing;
 
-use super::{KeyError, SymmetricKey, legacy, symmetric};
+use super::{KeyError, SymmetricKey, symmetric};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
-
-/// The generation of the key of an installation without sealing keys: its master key.
-pub const LEGACY: u32 = 0;
 
 /// The sealing keys, as they were last read from the database.
 #[derive(Debug)]
 pub struct SealingKeys {
     keys: RwLock<Arc<[Arc<SealingKey>]>>,
-    /// The generation of the key that seals all long-lived values.
-    sealed_again: AtomicU32,
+    /// The generation of the key that seals all long-lived values; `None` if older keys may seal some.
+    sealed_again: Mutex<Option<u32>>,
 }
 
 /// A key that seals values.
 #[derive(Debug)]
 pub struct SealingKey {
-    /// The number of the key. A key with a greater number replaces it.
+    /// The number of the key, from 1. A key with a greater number replaces it.
     pub generation: u32,
     /// The time from which the key seals.
     pub seals_from: Timestamp,
@@ -59,13 +55,8 @@ impl SealingKey {
     }
 
     fn seal(&self, purpose: &str, plain: &[u8], entropy: &dyn Entropy) -> Result<String, KeyError> {
-        match self.generation {
-            LEGACY => legacy::encrypt(&self.key, purpose, plain, entropy),
-            generation => {
-                let encrypted = self.key.encrypt(purpose, plain, entropy)?;
-                Ok(format!("{generation}.{encrypted}"))
-            }
-        }
+        let encrypted = self.key.encrypt(purpose, plain, entropy)?;
+        Ok(format!("{}.{encrypted}", self.generation))
     }
 }
 
@@ -77,7 +68,7 @@ impl SealingKeys {
     pub fn new(keys: Vec<Arc<SealingKey>>) -> Result<Self, KeyError> {
         Ok(Self {
             keys: RwLock::new(in_order(keys)?),
-            sealed_again: AtomicU32::new(LEGACY),
+            sealed_again: Mutex::default(),
         })
     }
 
@@ -102,17 +93,17 @@ impl SealingKeys {
 
     /// Returns whether this instance found that the key of this generation seals all long-lived values.
     pub fn is_sealed_again(&self, generation: u32) -> bool {
-        self.sealed_again.load(Ordering::Relaxed) == generation
+        *locked(&self.sealed_again) == Some(generation)
     }
 
     /// Records that the key of this generation seals all long-lived values.
     pub fn note_sealed_again(&self, generation: u32) {
-        self.sealed_again.store(generation, Ordering::Relaxed);
+        *locked(&self.sealed_again) = Some(generation);
     }
 
     /// Records that an older key seals a long-lived value.
     pub fn note_unsealed(&self) {
-        self.note_sealed_again(LEGACY);
+        *locked(&self.sealed_again) = None;
     }
 
     /// Returns all keys, in the order of their generations.
@@ -151,16 +142,16 @@ impl SealingKeys {
     /// # Errors
     /// [`KeyError::NotOpened`] if the value was sealed with an unknown key or for another purpose, or was changed.
     pub fn open(&self, purpose: &str, sealed: &str) -> Result<Zeroizing<Vec<u8>>, KeyError> {
-        let generation = generation_of(sealed).ok_or(KeyError::NotOpened)?;
+        let (generation, encrypted) = parts(sealed).ok_or(KeyError::NotOpened)?;
         let keys = self.all();
         let key = keys.iter().find(|key| key.generation == generation);
-        let key = &key.ok_or(KeyError::NotOpened)?.key;
-        let opened = match sealed.split_once('.') {
-            None => legacy::decrypt(key, purpose, sealed),
-            Some((_, encrypted)) => key.decrypt(purpose, encrypted),
-        };
+        let opened = key.and_then(|key| key.key.decrypt(purpose, encrypted));
         opened.ok_or(KeyError::NotOpened)
     }
+}
+
+fn locked(sealed_again: &Mutex<Option<u32>>) -> MutexGuard<'_, Option<u32>> {
+    sealed_again.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn in_order(mut keys: Vec<Arc<SealingKey>>) -> Result<Arc<[Arc<SealingKey>]>, KeyError> {
@@ -173,14 +164,15 @@ fn in_order(mut keys: Vec<Arc<SealingKey>>) -> Result<Arc<[Arc<SealingKey>]>, Ke
 
 /// Returns the generation of the key that sealed a value. `None` if the text is not a sealed value.
 pub fn generation_of(sealed: &str) -> Option<u32> {
-    match sealed.split_once('.') {
-        None => Some(LEGACY),
-        // Each number has only one spelling, because the database finds it by the text.
-        Some((text, _)) => {
-            let generation: u32 = text.parse().ok()?;
-            (generation != LEGACY && generation.to_string() == text).then_some(generation)
-        }
-    }
+    parts(sealed).map(|(generation, _)| generation)
+}
+
+/// Splits a sealed value into the generation of its key and the encrypted text.
+fn parts(sealed: &str) -> Option<(u32, &str)> {
+    let (text, encrypted) = sealed.split_once('.')?;
+    let generation: NonZeroU32 = text.parse().ok()?;
+    // Each number has only one spelling, because the database finds it by the text.
+    (generation.to_string() == text).then_some((generation.get(), encrypted))
 }
 
 #[cfg(test)]
@@ -209,28 +201,29 @@ mod tests {
 
     #[test]
     fn values_of_each_available_generation_are_opened() {
-        let keys = SealingKeys::new(vec![key(0, 0)]).unwrap();
+        let keys = SealingKeys::new(vec![key(1, 0)]).unwrap();
         let old = keys.seal("a", b"old", at(1), &SystemEntropy).unwrap();
-        assert!(!old.contains('.'), "{old}");
-        keys.replace(vec![key(0, 0), key(1, 2)]).unwrap();
+        assert!(old.starts_with("1."), "{old}");
+        keys.replace(vec![key(1, 0), key(2, 2)]).unwrap();
         let new = keys.seal("a", b"new", at(3), &SystemEntropy).unwrap();
-        assert!(new.starts_with("1."), "{new}");
+        assert!(new.starts_with("2."), "{new}");
         assert_eq!(keys.open("a", &old).unwrap().as_slice(), b"old");
         assert_eq!(keys.open("a", &new).unwrap().as_slice(), b"new");
-        keys.replace(vec![key(1, 2)]).unwrap();
+        keys.replace(vec![key(2, 2)]).unwrap();
         assert!(matches!(keys.open("a", &old), Err(KeyError::NotOpened)));
-        let other = new.replacen("1.", "2.", 1);
         for broken in [
-            other.as_str(),
+            new.replacen("2.", "3.", 1).as_str(),
+            new.replacen("2.", "0.", 1).as_str(),
+            new.replacen("2.", "+2.", 1).as_str(),
+            new.replacen("2.", "02.", 1).as_str(),
+            new.replacen("2.", "-2.", 1).as_str(),
+            new.replacen("2.", "x.", 1).as_str(),
+            new.replacen("2.", ".", 1).as_str(),
+            new.replacen("2.", "", 1).as_str(),
             "",
             ".",
-            "0.AAAA",
-            "1.",
-            "1.!",
-            "x.AAAA",
-            "+1.AAAA",
-            "01.AAAA",
-            "-1.AAAA",
+            "2.",
+            "2.!",
         ] {
             assert!(
                 matches!(keys.open("a", broken), Err(KeyError::NotOpened)),

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    FileMasterKey, KeyError, LEGACY, MasterKey, RootSecret, SealingKey, SymmetricKey, legacy,
-};
+use super::{KeyError, MasterKey, RootSecret, SealingKey, SymmetricKey};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
@@ -16,9 +14,6 @@ pub struct MasterKeys {
     pub current: Arc<dyn MasterKey>,
     /// The current master key before a rotation.
     pub previous: Option<Arc<dyn MasterKey>>,
-    /// The master keys in a file or a setting. In an installation without sealing keys, one of them has sealed all
-    /// values.
-    pub known: Vec<Arc<FileMasterKey>>,
 }
 
 /// The unwrapped keys.
@@ -52,31 +47,6 @@ impl MasterKeys {
                 entropy,
             )?,
             wrap(&*self.current, (sealing, now), &key(), entropy)?,
-        ])
-    }
-
-    /// Returns the keys of an installation whose master key sealed all values itself, such as this signing key. They
-    /// are copies of that master key.
-    ///
-    /// # Errors
-    /// [`KeyError::NotOpened`] if none of the master keys sealed that signing key.
-    pub fn legacy_keys(
-        &self,
-        (purpose, sealed): (&str, &str),
-        now: Timestamp,
-        entropy: &dyn Entropy,
-    ) -> Result<Vec<WrappedKey>, KeyError> {
-        let has_sealed =
-            |master: &&Arc<FileMasterKey>| legacy::decrypt(master.key(), purpose, sealed).is_some();
-        let master = self
-            .known
-            .iter()
-            .find(has_sealed)
-            .ok_or(KeyError::NotOpened)?;
-        let (root, sealing) = (WrappedKeyPurpose::Root, WrappedKeyPurpose::Sealing(LEGACY));
-        Ok(vec![
-            wrap(&**master, (root, now), master.key(), entropy)?,
-            wrap(&**master, (sealing, now), master.key(), entropy)?,
         ])
     }
 
@@ -214,6 +184,7 @@ fn unwrapped_by(master: &dyn MasterKey, own: &[&WrappedKey]) -> Result<Unwrapped
 
 #[cfg(test)]
 mod tests {
+    use super::super::FileMasterKey;
     use super::*;
     use assent_model::entropy::SystemEntropy;
     use base64::Engine;
@@ -227,14 +198,9 @@ mod tests {
     }
 
     fn masters(current: u8, previous: Option<u8>) -> MasterKeys {
-        let known: Vec<_> = std::iter::once(current)
-            .chain(previous)
-            .map(master)
-            .collect();
         MasterKeys {
             current: master(current),
             previous: previous.map(|byte| master(byte) as Arc<dyn MasterKey>),
-            known,
         }
     }
 
@@ -288,28 +254,5 @@ mod tests {
                 "{stored:?}"
             );
         }
-    }
-
-    #[test]
-    fn an_installation_without_sealing_keys_keeps_its_identifiers() {
-        let signing_key =
-            legacy::encrypt(master(1).key(), "id_token", b"a key", &SystemEntropy).unwrap();
-        let sealed = ("id_token", signing_key.as_str());
-        let stored = masters(2, Some(1))
-            .legacy_keys(sealed, NOW, &SystemEntropy)
-            .unwrap();
-        let keys = masters(2, Some(1)).unwrap(&stored, &SystemEntropy).unwrap();
-        let before = master(1).key().derive("pairwise subject", b"x").unwrap();
-        assert_eq!(keys.root.derive("pairwise subject", b"x").unwrap(), before);
-        let sealing = crate::keys::SealingKeys::new(keys.sealing).unwrap();
-        assert_eq!(
-            sealing.open("id_token", &signing_key).unwrap().as_slice(),
-            b"a key"
-        );
-        assert!(
-            masters(2, None)
-                .legacy_keys(sealed, NOW, &SystemEntropy)
-                .is_err()
-        );
     }
 }

@@ -194,18 +194,6 @@ impl Database {
         connection.close().await;
         found.map_err(failed)
     }
-
-    /// A sealed signing key, with its purpose, if there is one. In an installation without sealing keys, the master key
-    /// sealed it.
-    ///
-    /// # Errors
-    /// If the database fails.
-    pub async fn sealed_signing_key(&self) -> Result<Option<(String, String)>> {
-        let statement = "SELECT purpose, sealed FROM signing_keys WHERE sealed IS NOT NULL LIMIT 1";
-        Ok(sql::query_as(statement)
-            .fetch_optional(&self.readers)
-            .await?)
-    }
 }
 
 /// A database, and how to connect to it.

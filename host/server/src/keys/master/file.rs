@@ -85,11 +85,6 @@ impl FileMasterKey {
         opened.read_to_string(&mut text).map_err(failed)?;
         Self::from_text(without_mark(&text), &file.display().to_string())
     }
-
-    /// Returns the key itself. In an installation without sealing keys, it has sealed all values.
-    pub const fn key(&self) -> &SymmetricKey {
-        &self.key
-    }
 }
 
 impl MasterKey for FileMasterKey {

@@ -41,9 +41,6 @@ impl std::fmt::Display for SealedPlace {
     }
 }
 
-/// No value is older than those that name no sealing key.
-const OLDEST: u32 = 0;
-
 /// Whether an older sealing key than that of a generation may have sealed a value that is still needed. Such a value is
 /// a token, unless all tokens were revoked since the key was replaced, or the link of an email. Other values expire
 /// long before a key is deleted.
@@ -64,9 +61,6 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn values_to_reseal(&self, generation: u32) -> Result<Vec<SealedValue>> {
-        if generation == OLDEST {
-            return Ok(Vec::new());
-        }
         let mut found = self.signing_keys_to_reseal(generation).await?;
         found.extend(self.saml_keys_to_reseal(generation).await?);
         found.extend(self.client_secrets_to_reseal(generation).await?);
