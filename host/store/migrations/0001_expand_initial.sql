@@ -453,12 +453,14 @@ CREATE TABLE sign_in_ceremonies (
     state    TEXT NOT NULL
 );
 
--- The approvals of protected actions: what an administrator does in the console with a fresh approval on their own device.
+-- The approvals of protected actions. The request goes to the administrator's own devices.
 CREATE TABLE action_approvals (
     id                 TEXT   NOT NULL PRIMARY KEY,
-    -- The administrator, and the console session and browser in which the approval can be used.
+    -- The administrator.
     actor              TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    session_id         TEXT   NOT NULL,
+    -- The console session in which the approval can be used; NULL for the request of a caller with a token.
+    session_id         TEXT,
+    -- The digest of the cookie of the console's browser, or of the caller with a token.
     browser            TEXT   NOT NULL,
     -- The digest of the action in its command. The approval permits no other.
     action_digest      TEXT   NOT NULL,

@@ -22,7 +22,7 @@ crate::engine::sql::row! {
     struct ActionApprovalRow of action_approvals {
         id: String,
         actor: String,
-        session_id: String,
+        session_id: Option<String>,
         browser: String,
         action_digest: String,
         outline: OutlineRow,
@@ -83,10 +83,9 @@ impl TryFrom<ActionApprovalRow> for ActionApproval {
         Ok(Self {
             id: parse(&row.id, place("id"))?,
             actor: parse(&row.actor, place("actor"))?,
-            requester: if row.session_id == row.id {
-                ActionRequester::Token
-            } else {
-                ActionRequester::Session(parse(&row.session_id, place("session_id"))?)
+            requester: match &row.session_id {
+                Some(session) => ActionRequester::Session(parse(session, place("session_id"))?),
+                None => ActionRequester::Token,
             },
             browser: digest(&row.browser, place("browser"))?,
             action_digest: digest(&row.action_digest, place("action_digest"))?,
@@ -107,10 +106,9 @@ pub(crate) async fn insert(db: &mut Connection, action: &ActionApproval) -> Resu
         target_application,
     } = &action.outline;
     let proposal = action.proposal.as_ref();
-    // No session has the id of an approval, so earlier releases let no request use an approval without a session.
     let session = match action.requester {
-        ActionRequester::Session(session) => session.to_string(),
-        ActionRequester::Token => action.id.to_string(),
+        ActionRequester::Session(session) => Some(session.to_string()),
+        ActionRequester::Token => None,
     };
     sql::query(
         "INSERT INTO action_approvals (id, actor, session_id, browser, action_digest, action_kind, target_user,
