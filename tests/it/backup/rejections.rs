@@ -48,9 +48,9 @@ async fn a_changed_backup_is_rejected(database: Database) {
     let message = reject(&other_time).await;
     assert!(message.contains("the header was changed"), "{message}");
 
-    let newer = changed(&backup, b"\"format\": 2", b"\"format\": 3");
+    let newer = changed(&backup, b"\"format\": 1", b"\"format\": 2");
     let message = reject(&newer).await;
-    assert!(message.contains("the backup has format 3"), "{message}");
+    assert!(message.contains("the backup has format 2"), "{message}");
 
     let settings = host.folder().join("commands.toml");
     let message = reject(settings.text()).await;

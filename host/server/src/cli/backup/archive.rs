@@ -136,14 +136,9 @@ impl OpenBackup {
         let unreadable = || "the header cannot be read";
         let Format { format } = serde_json::from_slice(&text).with_context(unreadable)?;
         ensure!(
-            format <= FORMAT,
-            "the backup has format {format}, and this release reads format {FORMAT}; restore it with the release that \
-             wrote it, or a newer one"
-        );
-        ensure!(
             format == FORMAT,
             "the backup has format {format}, and this release reads format {FORMAT}; restore it with the release that \
-             wrote it, and start this release on the restored database"
+             wrote it, or a newer one"
         );
         let header: BackupHeader = serde_json::from_slice(&text).with_context(unreadable)?;
         let mut fingerprints = header.root_secret.iter().map(|root| &root.master_key);

@@ -9,7 +9,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
 
 /// The format of backups that this release writes. A later format has a greater number.
-pub(in crate::cli) const FORMAT: u32 = 2;
+pub(in crate::cli) const FORMAT: u32 = 1;
 
 /// The first member of a backup, as JSON. The second one authenticates it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
