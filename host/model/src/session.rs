@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authentication_stored_by_an_earlier_release_is_parsed() {
+    fn an_authentication_by_a_device_names_no_channel() {
         let stored = r#"{"at": 1700000000000, "amr": ["swk", "user"]}"#;
         let authentication: Authentication = serde_json::from_str(stored).expect("understood");
         assert_eq!(

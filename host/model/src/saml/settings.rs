@@ -6,60 +6,44 @@ use url::Url;
 use crate::redirect::{CheckedRedirect, RedirectUri};
 use crate::saml::name_id::NameIdSettings;
 
-/// The settings of a service provider. A setting that is newer than the stored application has its default.
+/// The settings of a service provider. A setting that a later release adds needs a default, because stored applications
+/// do not have it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SamlSettings {
     /// Whether users can sign in to the application.
-    #[serde(default = "crate::application::enabled")]
     pub enabled: bool,
     /// The SP entity ID, which is the audience of assertions.
     pub entity_id: String,
     /// The endpoints that receive responses: at least one, with distinct indexes.
     pub acs: Vec<AssertionConsumer>,
     /// The endpoint for single logout, if the service provider supports it.
-    #[serde(default)]
     pub single_logout: Option<SingleLogout>,
     /// The settings for the identification of users.
-    #[serde(default)]
     pub name_id: NameIdSettings,
     /// Whether the server rejects an AuthnRequest without a signature.
-    #[serde(default)]
     pub require_signed_requests: bool,
     /// The certificates of the service provider's signing keys.
-    #[serde(default)]
     pub certificates: Vec<PartnerCertificate>,
     /// The attributes that the plugin for SAML attributes adds to assertions.
-    #[serde(default)]
     pub custom_attributes: Vec<CustomAttribute>,
     /// IdP-initiated sign-on.
-    #[serde(default)]
     pub idp_initiated: IdpInitiated,
     /// The maximum clock skew of the service provider, in seconds.
-    #[serde(default = "default_clock_skew")]
     pub clock_skew: u32,
     /// The time by which assertions are valid before they are issued, in seconds: for a service provider with a slow
     /// clock.
-    #[serde(default)]
     pub not_before_margin: u32,
     /// The entity ID of this server for the service provider. The default is the issuer's URL.
-    #[serde(default)]
     pub idp_entity_id: Option<String>,
     /// The URL from which the metadata can be read again.
-    #[serde(default)]
     pub metadata_url: Option<Url>,
     /// Whether users who agreed to passkey sign-in can sign in with a passkey on the login page.
-    #[serde(default)]
     pub passkey_sign_in: bool,
     /// The recipe of the console by which the application was connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
     /// Whether the service provider receives addresses that are not confirmed.
-    #[serde(default)]
     pub unconfirmed_email: bool,
-}
-
-const fn default_clock_skew() -> u32 {
-    SamlSettings::CLOCK_SKEW
 }
 
 impl SamlSettings {
@@ -194,17 +178,9 @@ pub struct IdpInitiated {
     /// Whether IdP-initiated sign-on is enabled.
     pub enabled: bool,
     /// The default RelayState.
-    #[serde(default)]
     pub relay_state: Option<String>,
     /// Further RelayStates that a link may specify.
-    #[serde(default)]
     pub relay_states: Vec<String>,
-}
-
-impl Default for IdpInitiated {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl IdpInitiated {

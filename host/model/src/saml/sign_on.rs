@@ -33,13 +33,10 @@ pub struct SignOnRequest {
     /// The prefilled name.
     pub login_hint: Option<LoginName>,
     /// `RequestedAuthnContext` excludes a vendor's approval.
-    #[serde(default)]
     pub needs_device: bool,
     /// The assertion contains the class `unspecified`, because `RequestedAuthnContext` requests it.
-    #[serde(default)]
     pub unspecified_context: bool,
     /// The authentication context of a passkey sign-in in the assertion.
-    #[serde(default)]
     pub passkey_context: PasskeyContext,
     /// The purpose of the sign-in.
     #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
@@ -47,11 +44,10 @@ pub struct SignOnRequest {
 }
 
 /// The relation between `RequestedAuthnContext` and the class of phishing-resistant sign-ins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PasskeyContext {
     /// The request has no `RequestedAuthnContext`, so a passkey sign-in has that class.
-    #[default]
     Free,
     /// The request contains that class, and others that an approval satisfies.
     Named,
