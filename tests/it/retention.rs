@@ -443,11 +443,11 @@ async fn the_erasure_of_a_user_scans_no_rows_of_others() {
             .expect("inserted");
     }
     for statement in [
-        "INSERT INTO logins (id, browser, request, created_at, expires_at)
-         SELECT 'login' || n, '', '{}', $1, $1 FROM generate_series(1, 20000) AS n",
-        "INSERT INTO approvals (id, login_id, user_id, named_user, name_digest, number, attempts_left, prompt,
-                                requested_at, expires_at)
-         SELECT 'approval' || n, 'login' || n, 'ada', 'ada', 'digest', '10', 3, '{}', $1, $1
+        "INSERT INTO logins (id, browser, request, context, created_at, expires_at)
+         SELECT 'login' || n, '', '{}', '{}', $1, $1 FROM generate_series(1, 20000) AS n",
+        "INSERT INTO approvals (id, login_id, user_id, named_user, name_digest, kind, browser, number, attempts_left,
+                                prompt, requested_at, expires_at)
+         SELECT 'approval' || n, 'login' || n, 'ada', 'ada', 'digest', 'typed', '', '10', 3, '{}', $1, $1
          FROM generate_series(1, 20000) AS n",
         "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, signed_out)
          SELECT 'session' || n, '', 'sid' || n, 'ada', 0, '[]', 0, $1, 0 FROM generate_series(1, 20000) AS n",

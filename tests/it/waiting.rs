@@ -43,8 +43,9 @@ async fn more_devices_of(host: &TestHost, ada: &TestUser, count: usize) -> Vec<D
     for number in 1..=count {
         let device = DeviceId::new(Timestamp::from_millis(1), &SystemEntropy);
         sql::query(
-            "INSERT INTO devices (id, user_id, name, public_key, created_at)
-             SELECT $1, user_id, name, public_key || $2, created_at FROM devices WHERE id = $3",
+            "INSERT INTO devices (id, user_id, name, public_key, created_at, enrolment_id, enrolled_by, link_issued_at)
+             SELECT $1, user_id, name, public_key || $2, created_at, enrolment_id, enrolled_by, link_issued_at
+             FROM devices WHERE id = $3",
         )
         .bind(device.to_string())
         .bind(" ".repeat(number))

@@ -296,10 +296,10 @@ CREATE TABLE devices (
     used_at           BIGINT,
     revoked_at        BIGINT,
     -- The link that enrolled it, how that link reached the user, and when it was sent or created. Retention deletes the link.
-    enrolment_id      TEXT,
-    enrolled_by       TEXT   CHECK (enrolled_by IN ('email', 'link', 'device', 'recovery_code')),
-    link_issued_at    BIGINT,
-    -- The IP address of the enrolment.
+    enrolment_id      TEXT   NOT NULL,
+    enrolled_by       TEXT   NOT NULL CHECK (enrolled_by IN ('email', 'link', 'device', 'recovery_code')),
+    link_issued_at    BIGINT NOT NULL,
+    -- The IP address of the enrolment; NULL if it is unknown.
     enrolled_from     TEXT
 );
 CREATE INDEX devices_by_user ON devices (user_id);
@@ -374,7 +374,7 @@ CREATE TABLE recovery_codes (
     user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     digest     TEXT   NOT NULL,
     -- The device that created or approved the codes. Revoking the device also revokes them.
-    created_by TEXT,
+    created_by TEXT   NOT NULL,
     -- The codes that were created together: for those of the portal the approval that permitted them. They are pending until
     -- the user confirms that they are saved.
     batch      TEXT   NOT NULL,
@@ -409,7 +409,7 @@ CREATE TABLE logins (
     -- JSON: the application's request.
     request     TEXT   NOT NULL,
     -- JSON: the browser's location and name, which the authenticator shows after scanning the page's QR code.
-    context     TEXT   NOT NULL DEFAULT '{"place":"","browser":""}',
+    context     TEXT   NOT NULL,
     -- The network of the browser for rate limits: an IPv4 address, or the first 64 bits of an IPv6 address. NULL if a user with a
     -- session began the sign-in.
     network     TEXT,
@@ -428,7 +428,8 @@ CREATE TABLE logins (
     -- Codes and cookies are derived from them, and not stored.
     answer      TEXT,
     created_at  BIGINT NOT NULL,
-    expires_at  BIGINT NOT NULL
+    expires_at  BIGINT NOT NULL,
+    CHECK ((answered_at IS NULL) = (answer IS NULL))
 );
 -- Sign-ins without a user. Anybody can begin them, so their number is limited for each network and in total.
 CREATE INDEX logins_open_of_network ON logins (network, known, id)
@@ -498,10 +499,10 @@ CREATE TABLE approvals (
     held_for           TEXT   REFERENCES users (id) ON DELETE CASCADE,
     name_digest        TEXT   NOT NULL,
     -- How the request began.
-    kind               TEXT   NOT NULL DEFAULT 'typed'
+    kind               TEXT   NOT NULL
                    CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey')),
     -- The digest of the browser's cookie.
-    browser            TEXT   NOT NULL DEFAULT '',
+    browser            TEXT   NOT NULL,
     -- The device that scanned the QR code of the login page, or whose passkey was used there.
     scanned_by         TEXT,
     -- 1 if that device is in the browser that waits.
@@ -831,7 +832,7 @@ CREATE TABLE saml_participants (
     -- All spellings of the name have this key.
     name_key       TEXT NOT NULL,
     -- The digest of the SessionIndex by which the service provider names the session.
-    session_index  TEXT NOT NULL DEFAULT '',
+    session_index  TEXT NOT NULL,
     -- A request may ask for another NameID format; the names of all formats remain valid.
     PRIMARY KEY (sid, application_id, name_format)
 )

@@ -205,7 +205,7 @@ impl Store {
     pub async fn device_origins(&self, user: UserId) -> Result<HashMap<DeviceId, DeviceOrigin>> {
         let rows: Vec<OriginRow> = sql::query_as(
             "SELECT id, enrolled_by, link_issued_at, enrolled_from FROM devices
-             WHERE user_id = $1 AND revoked_at IS NULL AND enrolled_by IS NOT NULL AND link_issued_at IS NOT NULL",
+             WHERE user_id = $1 AND revoked_at IS NULL",
         )
         .bind(user.to_string())
         .fetch_all(&self.readers)

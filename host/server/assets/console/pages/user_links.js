@@ -61,15 +61,13 @@ export async function openLinks(id, writes, reload) {
  * @returns {Child}
  */
 export function enrolledCell({ created_at: at, enrolled_by: by, link_issued_at: issued, enrolled_from: from }) {
+  const after = Math.max(0, Math.round((Date.parse(at) - Date.parse(issued)) / 1000));
   /** @type {Child[]} */
-  const lines = [moment(at)];
-  if (by && issued) {
-    const after = Math.max(0, Math.round((Date.parse(at) - Date.parse(issued)) / 1000));
-    lines.push(
-      el('p', { class: 'small muted' }, translated(WAYS[by])),
-      el('p', { class: 'small muted' }, pause(after)),
-    );
-  }
+  const lines = [
+    moment(at),
+    el('p', { class: 'small muted' }, translated(WAYS[by])),
+    el('p', { class: 'small muted' }, pause(after)),
+  ];
   if (from) lines.push(el('p', { class: 'small muted' }, t`From ${from}`));
   return el('div', { class: 'about' }, ...lines);
 }

@@ -221,7 +221,7 @@ pub struct OwnDevice {
     /// Whether the passkey may sign in without an approval request.
     pub passkey_sign_in: bool,
     /// The link and the request of the enrolment.
-    pub origin: Option<DeviceOrigin>,
+    pub origin: DeviceOrigin,
 }
 
 /// Returns the devices of a user, the last enrolled first.
@@ -233,17 +233,19 @@ pub async fn all_of(services: &Services, user: UserId) -> Result<Vec<OwnDevice>,
     let passkeys = services.store.passkeys_of(user).await?;
     let mut origins = services.store.device_origins(user).await?;
     let devices = services.store.devices_of(user).await?.into_iter().rev();
-    Ok(devices
-        .map(|device| OwnDevice {
+    let own = |device: Device| {
+        Some(OwnDevice {
             used_at: uses.get(&device.id).copied(),
             has_passkey: passkeys.contains_key(&device.id),
             passkey_sign_in: passkeys
                 .get(&device.id)
                 .is_some_and(|passkey| passkey.is_agreed()),
-            origin: origins.remove(&device.id),
+            // A device that was enrolled between the two queries is not in this list.
+            origin: origins.remove(&device.id)?,
             device,
         })
-        .collect())
+    };
+    Ok(devices.filter_map(own).collect())
 }
 
 /// Returns the device with this identifier, if it belongs to this user and is not revoked.

@@ -153,10 +153,10 @@ pub(super) struct DeviceView {
     #[schema(format = DateTime)]
     used_at: Option<String>,
     /// How the link that enrolled it reached the user.
-    enrolled_by: Option<WayView>,
+    enrolled_by: WayView,
     /// When that link was sent, or created if it was not sent by email.
     #[schema(format = DateTime)]
-    link_issued_at: Option<String>,
+    link_issued_at: String,
     /// The IP address from which it enrolled.
     enrolled_from: Option<String>,
 }
@@ -185,9 +185,9 @@ pub(super) async fn devices(
         passkey_sign_in,
         created_at: moment(device.created_at),
         used_at: used_at.map(moment),
-        enrolled_by: origin.as_ref().map(|origin| origin.by.into()),
-        link_issued_at: origin.as_ref().map(|origin| moment(origin.link_issued_at)),
-        enrolled_from: origin.and_then(|origin| origin.address),
+        enrolled_by: origin.by.into(),
+        link_issued_at: moment(origin.link_issued_at),
+        enrolled_from: origin.address,
     };
     let devices = admin::devices(&services, id_of(&id, "user")?).await?;
     Ok(Json(List::whole(devices.into_iter().map(show))))

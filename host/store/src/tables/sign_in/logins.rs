@@ -10,7 +10,7 @@ use crate::{OpenSignIns, Result, Store, StoreError};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
-use assent_model::login::{GivenAnswer, Login, LoginAnswer, LoginStage};
+use assent_model::login::{GivenAnswer, Login, LoginStage};
 
 crate::engine::sql::row! {
     struct LoginRow of logins {
@@ -30,13 +30,11 @@ crate::engine::sql::row! {
 impl TryFrom<LoginRow> for Login {
     type Error = StoreError;
     fn try_from(row: LoginRow) -> Result<Self> {
-        let stage = match (row.answered_at, row.approval_id, row.session_id) {
-            (Some(at), ..) => LoginStage::Answered(GivenAnswer {
+        let answered = row.answered_at.zip(row.answer);
+        let stage = match (answered, row.approval_id, row.session_id) {
+            (Some((at, answer)), ..) => LoginStage::Answered(GivenAnswer {
                 at: moment(at),
-                answer: match row.answer {
-                    Some(answer) => from_json(&answer, cell("logins", "answer", &row.id))?,
-                    None => LoginAnswer::Nothing,
-                },
+                answer: from_json(&answer, cell("logins", "answer", &row.id))?,
             }),
             (None, Some(approval), _) => {
                 LoginStage::Asked(parse(&approval, cell("logins", "approval_id", &row.id))?)
