@@ -1,7 +1,7 @@
 //! The start of the store: its writers, readers and loaders.
 
 use crate::tables::accounts::user_account;
-use crate::tables::applications::version_row;
+use crate::tables::applications::row;
 use crate::tables::devices::inbox_row;
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::store::{Caches, Loaders, Store};
 use crate::tables::sign_in::replay_cache;
 use crate::tables::sign_in::sign_on_queues::SignOnQueues;
 use crate::tables::tokens::TokenIssuance;
-use crate::tables::{applications, devices, tokens};
+use crate::tables::{devices, tokens};
 
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log. `master_key` is the
@@ -43,20 +43,16 @@ impl Store {
         let measurements = Arc::clone(database.writers.measurements());
         let (readers, kind) = (database.readers, database.kind);
         let lookups = Loaders {
-            applications: start_loader::<applications::ApplicationRow>(
-                &readers,
-                kind,
-                applications::BY_ID,
-            ),
+            applications: start_loader::<row::ApplicationRow>(&readers, kind, row::BY_ID),
             user_accounts: start_loader::<user_account::UserAccountRow>(
                 &readers,
                 kind,
                 user_account::BY_ACCOUNT_ID,
             ),
-            application_versions: start_loader::<version_row::ApplicationVersionRow>(
+            application_versions: start_loader::<row::ApplicationVersionRow>(
                 &readers,
                 kind,
-                version_row::VERSION_BY_ID,
+                row::VERSION_BY_ID,
             ),
             codes: start_loader::<tokens::CodeRow>(&readers, kind, tokens::CODE_BY_ID),
             families: start_loader::<tokens::FamilyRow>(&readers, kind, tokens::FAMILY_BY_ID),

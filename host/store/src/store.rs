@@ -21,7 +21,7 @@ use crate::operations::instance::Instance;
 use crate::tables::accounts::user_account::{HeldAccount, UserAccount};
 use crate::tables::applications::noted_secret_uses::SecretUses;
 use crate::tables::applications::recorded_use::RecordedUse;
-use crate::tables::applications::version_row::ApplicationVersionRow;
+use crate::tables::applications::row::ApplicationVersionRow;
 use crate::tables::devices::inbox_row::{InboxKey, InboxSummary};
 use crate::tables::sign_in::replay_cache::ReplayClaims;
 use crate::tables::sign_in::sign_on_queues::SignOnQueues;

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use crate::engine::connections::{Connections, Readers};
 use crate::engine::database_url::{sqlite_file, sqlite_path, without_password};
-use crate::engine::epoch::Epoch;
 use crate::engine::migrations;
 use crate::engine::migrations::MigrationPolicy;
 use crate::engine::migrations::list::{MIGRATIONS, schema_version};
 use crate::engine::migrations::migration::Migration;
 use crate::engine::migrations::outcome::MigrationOutcome;
 use crate::engine::partitions;
-use crate::engine::pipelined::PipelinedConnections;
+use crate::engine::pipelined::{Epoch, PipelinedConnections};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind, Options};
 use crate::operations::backup::reject_unfinished_restore;
@@ -386,4 +385,33 @@ fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
         .open(&path)
         .map_err(cannot)?;
     Ok(path)
+}
+
+#[cfg(test)]
+impl Database {
+    /// An empty database on PostgreSQL for a unit test. `session` are the settings of each session.
+    pub(crate) async fn empty_postgres(name: &str, session: &str) -> Self {
+        use assent_model::clock::Timestamp;
+        use assent_model::entropy::SystemEntropy;
+        use assent_model::id::SessionId;
+
+        let cluster = std::env::var("ASSENT_TEST_POSTGRES").expect(
+            "ASSENT_TEST_POSTGRES is not set: run the tests with `make test` or `scripts/with-postgres`",
+        );
+        let random = SessionId::new(Timestamp::from_millis(1), &SystemEntropy).to_string();
+        let name = format!("{name}_{}", random.replace('-', "_"));
+        let mut maintenance = Options::postgres(&cluster, "", None)
+            .unwrap()
+            .connect()
+            .await
+            .unwrap();
+        maintenance
+            .batch(&format!("CREATE DATABASE {name}"))
+            .await
+            .unwrap();
+        let mut url = url::Url::parse(&cluster).unwrap();
+        url.set_path(&name);
+        url.query_pairs_mut().append_pair("options", session);
+        Self::open(url.as_str()).await.unwrap()
+    }
 }

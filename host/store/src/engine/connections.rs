@@ -9,9 +9,8 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::engine::epoch::Epoch;
 use crate::engine::measurements::Measurements;
-use crate::engine::pipelined::PipelinedConnections;
+use crate::engine::pipelined::{Epoch, PipelinedConnections};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, Executor, Options, Query, Rows};
 use assent_model::deadline::QUEUE_DEADLINE;

@@ -7,7 +7,6 @@ pub(crate) mod connect;
 pub(crate) mod connections;
 pub(crate) mod database_url;
 pub(crate) mod deferred;
-pub(crate) mod epoch;
 pub(crate) mod measurements;
 pub(crate) mod metrics;
 pub(crate) mod migrations;
@@ -15,9 +14,6 @@ pub(crate) mod partitions;
 pub(crate) mod pipelined;
 pub(crate) mod rows;
 pub mod sql;
-#[cfg(test)]
-pub(crate) mod test_database;
 pub(crate) mod transactions;
-pub(crate) mod turn;
 pub(crate) mod versioned_cache;
 pub(crate) mod writer;

@@ -2,12 +2,12 @@
 //! the results of those before it. So a connection executes more than one statement in each round trip.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-use crate::engine::epoch::Epoch;
 use crate::engine::sql;
 use crate::engine::sql::{Connection, Options};
 use assent_model::deadline::QUEUE_DEADLINE;
@@ -16,6 +16,24 @@ use assent_model::deadline::QUEUE_DEADLINE;
 const MOST: usize = 64;
 /// The time limit for running statements after the connections are closed, and for closing a connection.
 const CLOSE: Duration = Duration::from_secs(10);
+
+/// Counts how often a connection of this database was lost. Connections that were opened before the last loss are not
+/// used again, because after a fail-over they may lead to the former primary.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Epoch(Arc<AtomicU64>);
+
+impl Epoch {
+    pub(crate) fn now(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Ends the epoch in which the lost connection was opened, if it has not ended yet.
+    pub(crate) fn end(&self, opened: u64) {
+        let _ = self
+            .0
+            .compare_exchange(opened, opened + 1, Ordering::AcqRel, Ordering::Relaxed);
+    }
+}
 
 /// A bounded number of shared connections, opened on demand.
 #[derive(Clone)]
@@ -134,7 +152,6 @@ mod tests {
     use futures_util::future::join_all;
 
     use crate::engine::connect::Database;
-    use crate::engine::test_database;
 
     use super::*;
 
@@ -148,7 +165,7 @@ mod tests {
 
     #[tokio::test]
     async fn lookups_share_connections_and_fail_by_themselves() {
-        let database = test_database::postgres("shared", "-c geqo=on").await;
+        let database = Database::empty_postgres("shared", "-c geqo=on").await;
         let numbers = [1, 2, 4, 0, 5, 10, 20].into_iter().cycle().take(210);
         let results = join_all(numbers.clone().map(|number| look_up(&database, number))).await;
         let mut sessions = Vec::new();
@@ -175,7 +192,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_list_that_takes_long_delays_no_lookup() {
-        let database = test_database::postgres("lists", "-c geqo=on").await;
+        let database = Database::empty_postgres("lists", "-c geqo=on").await;
         let slow = sql::query("SELECT pg_sleep(60)");
         let lists = (0..20).map(|_| slow.clone().execute(&database.readers));
         let mut lists = pin!(join_all(lists));
@@ -188,7 +205,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_lost_connection_is_replaced() {
-        let database = test_database::postgres("lost", "-c geqo=on").await;
+        let database = Database::empty_postgres("lost", "-c geqo=on").await;
         let (_, before) = look_up(&database, 1).await.unwrap();
         let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
                    WHERE datname = current_database() AND pid <> pg_backend_pid()";

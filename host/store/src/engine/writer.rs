@@ -18,6 +18,7 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use crate::audit::context::ChainContext;
+use crate::engine::batch::batcher::Turn;
 use crate::engine::changes::waiters::Waiters;
 use crate::engine::connect::Database;
 use crate::engine::connections::{Connections, Lease};
@@ -25,7 +26,6 @@ use crate::engine::measurements::Measurements;
 use crate::engine::transactions::{
     Isolation, JobOutput, TransactionError, TransactionJob, Transactions, Work,
 };
-use crate::engine::turn::Turn;
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
 use assent_model::id::SessionId;

@@ -1,123 +1,27 @@
 //! Applications.
 
 pub(crate) mod client_secrets;
-pub(crate) mod cursor;
+pub(crate) mod listing;
 pub(crate) mod logos;
 pub(crate) mod noted_secret_uses;
-pub(crate) mod protocols;
 pub(crate) mod recorded_use;
+pub(crate) mod row;
 mod secret_use;
 pub(crate) mod service_providers;
 pub(crate) mod usage;
-pub(crate) mod version_row;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::engine::rows::{NEVER, epoch_number, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-
-use crate::engine::batch::loader::Row;
-use crate::engine::rows::{NEVER, cell, epoch_number, from_json, moment, parse, to_json};
-use crate::tables::applications::protocols::{OIDC, SAML};
-use crate::tables::groups::access::granting_applications;
 use crate::tables::users::deprovisioning;
-use crate::{Result, Store, StoreError, VersionedWrite, audit};
-use assent_model::application::{Application, Protocol, RegisteredApplication};
+use crate::{Result, Store, VersionedWrite, audit};
+use assent_model::application::{Application, RegisteredApplication};
 use assent_model::audit::Entry;
-use assent_model::id::{Did, UserId};
-use assent_model::saml::ServiceProvider;
+use assent_model::id::Did;
 use assent_model::search::search_form;
-
-use cursor::ApplicationCursor;
-
-/// The order of a list of applications.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ApplicationOrder {
-    /// By their ids.
-    #[default]
-    Id,
-    /// By their names, without regard to case and accents.
-    Name,
-    /// By their names, descending.
-    NameDescending,
-}
-
-pub(crate) const BY_ID: &str = sql::statement!(
-    "SELECT ",
-    ApplicationRow::COLUMNS,
-    " FROM applications WHERE id IN ({$})"
-);
-
-/// The applications that follow the id `$1` and the search key `$5` in an order. Only those of the protocol `$2` with a
-/// search key that begins with `$3`.
-macro_rules! applications_found {
-    ($after:literal, $order:literal) => {
-        sql::statement!(
-            "SELECT ",
-            ApplicationRow::COLUMNS,
-            " FROM applications
-             WHERE ",
-            $after,
-            " AND ($2 = '' OR protocol = $2) AND substr(search_key, 1, length($3)) = $3
-             ORDER BY ",
-            $order,
-            " LIMIT $4"
-        )
-    };
-}
-
-crate::engine::sql::row! {
-    pub(crate) struct ApplicationRow of applications {
-        id: String,
-        name: String,
-        protocol: String,
-        settings: String,
-        secrets: String,
-        version: i64,
-        created_at: i64,
-        updated_at: i64,
-    }
-}
-
-impl TryFrom<ApplicationRow> for RegisteredApplication {
-    type Error = StoreError;
-    fn try_from(row: ApplicationRow) -> Result<Self> {
-        let id = parse(&row.id, cell("applications", "id", &row.id))?;
-        let (created_at, updated_at) = (moment(row.created_at), moment(row.updated_at));
-        match row.protocol.as_str() {
-            OIDC => Ok(Self::Client(Arc::new(Application {
-                id,
-                name: row.name,
-                settings: from_json(&row.settings, cell("applications", "settings", &row.id))?,
-                secrets: client_secrets::from_column(
-                    &row.secrets,
-                    cell("applications", "secrets", &row.id),
-                )?,
-                version: row.version,
-                created_at,
-                updated_at,
-            }))),
-            SAML => Ok(Self::ServiceProvider(Arc::new(ServiceProvider {
-                id,
-                name: row.name,
-                settings: from_json(&row.settings, cell("applications", "settings", &row.id))?,
-                version: row.version,
-                created_at,
-                updated_at,
-            }))),
-            _ => Err(cell("applications", "protocol", &row.id).unexpected()),
-        }
-    }
-}
-
-impl Row for ApplicationRow {
-    type Key = String;
-    type Value = RegisteredApplication;
-    fn key(&self) -> String {
-        self.id.clone()
-    }
-}
 
 pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Result<()> {
     sql::query(
@@ -362,103 +266,5 @@ impl Store {
             );
         }
         Ok(found)
-    }
-
-    /// Up to `limit` applications with ids that follow `after`.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
-    pub async fn applications(
-        &self,
-        after: Option<&Did>,
-        limit: u32,
-    ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sql::query_as(sql::statement!(
-            "SELECT ",
-            ApplicationRow::COLUMNS,
-            " FROM applications WHERE id > $1 ORDER BY id LIMIT $2"
-        ))
-        .bind(after.map(ToString::to_string).unwrap_or_default())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter()
-            .map(RegisteredApplication::try_from)
-            .collect()
-    }
-
-    /// Up to `limit` applications that follow `after`, with names that begin with `prefix`, without regard to case and
-    /// accents. Only those of `protocol`, if it is set. The statement compares each name, because the applications are
-    /// few.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
-    pub async fn applications_named(
-        &self,
-        prefix: &str,
-        protocol: Option<Protocol>,
-        order: ApplicationOrder,
-        after: Option<&ApplicationCursor>,
-        limit: u32,
-    ) -> Result<Vec<RegisteredApplication>> {
-        let statement = match order {
-            ApplicationOrder::Id => applications_found!("id > $1", "id"),
-            ApplicationOrder::Name => {
-                applications_found!("($1 = '' OR (search_key, id) > ($5, $1))", "search_key, id")
-            }
-            ApplicationOrder::NameDescending => applications_found!(
-                "($1 = '' OR (search_key, id) < ($5, $1))",
-                "search_key DESC, id DESC"
-            ),
-        };
-        let mut query = sql::query_as::<ApplicationRow>(statement)
-            .bind(after.map(|after| after.id.to_string()).unwrap_or_default())
-            .bind(match protocol {
-                None => "",
-                Some(Protocol::OpenidConnect) => OIDC,
-                Some(Protocol::Saml) => SAML,
-            })
-            .bind(search_form(prefix))
-            .bind(i64::from(limit));
-        if order != ApplicationOrder::Id {
-            query = query.bind(
-                after
-                    .map(|after| search_form(&after.name))
-                    .unwrap_or_default(),
-            );
-        }
-        let rows = query.fetch_all(&self.readers).await?;
-        rows.into_iter()
-            .map(RegisteredApplication::try_from)
-            .collect()
-    }
-
-    /// Up to `limit` applications that a user may use, by an account or by an assignment, in the order of their names.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
-    pub async fn applications_of(
-        &self,
-        user: UserId,
-        limit: u32,
-    ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sql::query_as(sql::statement!(
-            "SELECT ",
-            ApplicationRow::COLUMNS,
-            "
-             FROM applications
-             LEFT JOIN accounts ON accounts.application_id = applications.id AND accounts.user_id = $1
-             WHERE applications.id IN (",
-            granting_applications!(),
-            ") AND (accounts.id IS NULL OR accounts.state IN ('invited', 'active'))
-             ORDER BY applications.search_key, applications.id LIMIT $2"
-        ))
-        .bind(user.to_string())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter()
-            .map(RegisteredApplication::try_from)
-            .collect()
     }
 }

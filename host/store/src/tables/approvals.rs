@@ -7,7 +7,6 @@ pub(crate) mod cooldowns;
 pub(crate) mod decision;
 pub(crate) mod deliveries;
 pub(crate) mod dispatches;
-mod ends;
 pub(crate) mod held_requests;
 pub(crate) mod reading;
 pub(crate) mod repeats;
@@ -16,7 +15,9 @@ pub(crate) mod requested_approvals;
 pub(crate) mod rulings;
 
 use crate::engine::sql;
-use crate::{Result, Store};
+use crate::{Result, Store, audit};
+use assent_model::approval::Approval;
+use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::ApprovalId;
 
@@ -61,5 +62,42 @@ impl Store {
             })
         })
         .await
+    }
+
+    /// Records that a sign-in was cancelled or that its request expired, once. A pending request that has expired at
+    /// `now` gets the state `expired`.
+    ///
+    /// # Errors
+    /// If the database fails, or the audit log cannot be extended.
+    pub async fn record_end(&self, id: ApprovalId, entry: Entry, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            let entry = entry.clone();
+            Box::pin(async move {
+                let recorded = sql::query(
+                    "UPDATE approvals SET end_recorded = 1,
+                                          decided_at = CASE WHEN state = 'requested' THEN expires_at
+                                                            ELSE decided_at END,
+                                          state = CASE WHEN state = 'requested' THEN 'expired' ELSE state END
+                     WHERE id = $1 AND end_recorded = 0
+                       AND (state = 'cancelled' OR state = 'requested' AND expires_at <= $2)",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                audit::append_if(db, recorded > 0, &[entry]).await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Up to `limit` requests for sign-ins on users' devices that were cancelled, or have expired at `now`, and are not
+    /// recorded. Retention deletes requests soon, so they are few.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn unrecorded_ends(&self, now: Timestamp, limit: u32) -> Result<Vec<Approval>> {
+        self.approvals_ended(now, limit).await
     }
 }

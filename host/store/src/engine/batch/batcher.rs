@@ -6,13 +6,13 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::engine::turn::Turn;
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
 
@@ -25,6 +25,32 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// The result of a batch: one result for each call, in their order.
 pub(crate) type BatchResult<A> = Result<Vec<Result<A>>>;
+
+/// The turn of a call in a queue. Either the call begins, or its caller gives it up; the first of the two wins.
+#[derive(Debug, Default)]
+pub(crate) struct Turn(AtomicU8);
+
+impl Turn {
+    const WAITS: u8 = 0;
+    const BEGUN: u8 = 1;
+    const GIVEN_UP: u8 = 2;
+
+    /// Begins the call. Returns `false` if its caller has given it up.
+    pub(crate) fn begin(&self) -> bool {
+        self.leave_queue(Self::BEGUN)
+    }
+
+    /// Gives the call up. Returns `false` if it has begun.
+    pub(crate) fn give_up(&self) -> bool {
+        self.leave_queue(Self::GIVEN_UP)
+    }
+
+    fn leave_queue(&self, next: u8) -> bool {
+        self.0
+            .compare_exchange(Self::WAITS, next, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+}
 
 /// Executes calls of one kind in batches.
 pub(crate) struct Batcher<Q, A> {

@@ -8,7 +8,6 @@ use assent_model::entropy::SystemEntropy;
 
 use super::tests::in_one_batch;
 use super::*;
-use crate::engine::test_database;
 
 /// The end of a job after its number was inserted.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +22,7 @@ enum Ending {
 
 /// An empty database with a table of numbers, and a writer on it.
 async fn writer(name: &str) -> (Writer, Database) {
-    let database = test_database::postgres(name, "-c lock_timeout=100").await;
+    let database = Database::empty_postgres(name, "-c lock_timeout=100").await;
     let chaining = Arc::new(ChainContext::new(
         ChainKey::new([7; 32]),
         Arc::new(SystemEntropy),

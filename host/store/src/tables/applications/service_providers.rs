@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::engine::rows::to_json;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::applications::protocols::SAML;
+use crate::tables::applications::row::SAML;
 use crate::tables::keys::saml_keys;
 use crate::tables::users::deprovisioning;
 use crate::{Result, Store, VersionedWrite, audit};

@@ -1,6 +1,6 @@
 //! The users to whom something grants access to an application.
 
-use super::access::EffectiveAccess;
+use super::details::EffectiveAccess;
 use crate::engine::rows::{cell, parse};
 use crate::engine::sql;
 use crate::engine::sql::DatabaseKind;

@@ -1,6 +1,6 @@
 //! The applications to which something grants a user access.
 
-use super::access::EffectiveAccess;
+use super::details::EffectiveAccess;
 use crate::engine::rows::{cell, parse};
 use crate::engine::sql;
 use crate::tables::groups::access::granting_applications;

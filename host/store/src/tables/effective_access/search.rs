@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use super::access::EffectiveAccess;
+use super::details::EffectiveAccess;
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::{cell, parse};
 use crate::engine::sql;

@@ -7,7 +7,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 
 use crate::engine::rows::{cell, from_json, moment, parse};
-use crate::tables::applications::protocols::OIDC;
+use crate::tables::applications::row::OIDC;
 use crate::{Result, Store, StoreError};
 use assent_model::application::OidcSettings;
 use assent_model::clock::Timestamp;

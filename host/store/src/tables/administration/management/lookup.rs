@@ -3,7 +3,7 @@
 use crate::engine::rows::{cell, from_json, parse};
 use crate::engine::sql;
 use crate::tables::accounts::user_account::{ACCOUNTS_WITH_USERS, HeldAccount, UserAccountRow};
-use crate::tables::applications::ApplicationRow;
+use crate::tables::applications::row::ApplicationRow;
 use crate::tables::groups::assignments::AssignmentRow;
 use crate::tables::groups::row::GroupRow;
 use crate::{Result, Store, UserAccount};
