@@ -142,14 +142,18 @@ impl Store {
         self.readers.close().await;
     }
 
-    /// Runs `work` in a transaction that it may share with others, and returns once the commit is durable. If `work`
-    /// fails, all of its changes are rolled back. It may run a second time if another write's failure rolled the first
-    /// attempt back.
-    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
+    /// Runs `work` with `input` in a transaction that it may share with others, and returns once the commit is durable.
+    /// If `work` fails, all of its changes are rolled back. It may run a second time if another write's failure rolled
+    /// the first attempt back.
+    pub(crate) async fn write<I, T, F>(&self, input: I, work: F) -> Result<T>
     where
+        I: Send + Sync + 'static,
         T: Send + 'static,
-        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+        F: for<'c> Fn(&'c mut Connection, &'c I) -> BoxFuture<'c, Result<T>>
+            + Send
+            + Sync
+            + 'static,
     {
-        self.writer.write(work).await
+        self.writer.write(input, work).await
     }
 }

@@ -94,11 +94,9 @@ impl Store {
         of: SliceOf,
         (before, limit): (Timestamp, i64),
     ) -> Result<u64> {
-        let context = Arc::clone(&self.chaining);
-        self.write(move |db| {
-            let context = Arc::clone(&context);
+        self.write(Arc::clone(&self.chaining), move |db, context| {
             Box::pin(async move {
-                let anchor = lock_anchor(db, &context, lane).await?;
+                let anchor = lock_anchor(db, context, lane).await?;
                 let end = match of {
                     SliceOf::All => i64::MAX,
                     SliceOf::DefaultPartition => first_partitioned(db, lane, &anchor).await?,
@@ -131,7 +129,7 @@ impl Store {
                 .bind(expired.last.seq)
                 .execute(&mut *db)
                 .await?;
-                expired.move_anchor(db, &context).await?;
+                expired.move_anchor(db, context).await?;
                 Ok(deleted)
             })
         })

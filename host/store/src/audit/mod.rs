@@ -336,11 +336,8 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn append_audit(&self, entries: Vec<Entry>) -> Result<()> {
-        self.write(move |db| {
-            let entries = entries.clone();
-            Box::pin(async move { append(db, &entries).await })
-        })
-        .await
+        self.write(entries, |db, entries| Box::pin(append(db, entries)))
+            .await
     }
 
     /// Up to `limit` of a user's account notifications, the oldest first. Only those from `since` on that the device
@@ -379,7 +376,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn mark_notifications_read(&self, device: DeviceId, last: AuditId) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 // The number never decreases.
                 sql::query(

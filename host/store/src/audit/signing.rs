@@ -125,10 +125,9 @@ impl Store {
         match self.instance.kind {
             // The result counts only after the commit of the writer's transaction.
             DatabaseKind::Sqlite => {
-                let (context, heads) = (Arc::clone(&self.chaining), heads.clone());
-                self.write(move |db| {
-                    let (context, heads) = (Arc::clone(&context), heads.clone());
-                    Box::pin(async move { add_heads(db, &context, &heads).await })
+                let input = (Arc::clone(&self.chaining), heads.clone());
+                self.write(input, |db, (context, heads)| {
+                    Box::pin(add_heads(db, context, heads))
                 })
                 .await
             }
@@ -156,14 +155,11 @@ impl Store {
     /// Authenticates the new entries, and releases the lanes, so that other instances can take them.
     pub(crate) async fn hand_over_audit_log(&self) -> Result<()> {
         self.sign_audit_root().await?;
-        let lanes = Arc::new(self.chaining.lanes.take_all());
+        let lanes = self.chaining.lanes.take_all();
         match self.instance.kind {
             DatabaseKind::Sqlite => {
-                self.write(move |db| {
-                    let lanes = Arc::clone(&lanes);
-                    Box::pin(async move { lanes::release(db, &lanes).await })
-                })
-                .await
+                self.write(lanes, |db, lanes| Box::pin(lanes::release(db, lanes)))
+                    .await
             }
             DatabaseKind::Postgres => {
                 let mut lease = self.instance.lease().await?;

@@ -32,10 +32,8 @@ impl Store {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<Option<Positions>> {
-        let instance = instance.to_owned();
         let claimed: Option<(String,)> = self
-            .write(move |db| {
-                let instance = instance.clone();
+            .write(instance.to_owned(), move |db, instance| {
                 Box::pin(async move {
                     Ok(sql::query_as(
                         "INSERT INTO audit_streams (name, positions, instance, leased_until) VALUES ($1, '', $2, $3)
@@ -66,9 +64,8 @@ impl Store {
         instance: &str,
         positions: &Positions,
     ) -> Result<()> {
-        let (instance, positions) = (instance.to_owned(), positions.to_string());
-        self.write(move |db| {
-            let (instance, positions) = (instance.clone(), positions.clone());
+        let input = (instance.to_owned(), positions.to_string());
+        self.write(input, move |db, (instance, positions)| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE audit_streams SET positions = $3 WHERE name = $1 AND instance = $2",

@@ -134,17 +134,21 @@ impl Writer {
         self.connections.lease().await
     }
 
-    /// Executes a write.
+    /// Executes a write. `work` borrows its input, because it may run more than once.
     ///
     /// # Errors
     /// The error of `work`. [`StoreError::Busy`] if the write did not begin in time, [`StoreError::Unavailable`] if its
     /// outcome is unknown.
-    pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
+    pub(crate) async fn write<I, T, F>(&self, input: I, work: F) -> Result<T>
     where
+        I: Send + Sync + 'static,
         T: Send + 'static,
-        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+        F: for<'c> Fn(&'c mut Connection, &'c I) -> BoxFuture<'c, Result<T>>
+            + Send
+            + Sync
+            + 'static,
     {
-        self.write_in_session(None, work).await
+        self.write_in_session(None, input, work).await
     }
 
     /// Executes a write like [`Self::write`]. With a `session`, the write is a use of that session and locks the
@@ -153,20 +157,28 @@ impl Writer {
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub(crate) async fn write_in_session<T, F>(
+    pub(crate) async fn write_in_session<I, T, F>(
         &self,
         session: Option<SessionId>,
+        input: I,
         work: F,
     ) -> Result<T>
     where
+        I: Send + Sync + 'static,
         T: Send + 'static,
-        F: for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<T>> + Send + Sync + 'static,
+        F: for<'c> Fn(&'c mut Connection, &'c I) -> BoxFuture<'c, Result<T>>
+            + Send
+            + Sync
+            + 'static,
     {
         let (reply, outcome) = oneshot::channel();
-        let work = Arc::new(work);
+        let write = Arc::new((work, input));
         let work: Work = Box::new(move |connection| {
-            let work = Arc::clone(&work);
-            Box::pin(async move { Ok(Box::new(work(connection).await?) as JobOutput) })
+            let write = Arc::clone(&write);
+            Box::pin(async move {
+                let (work, input) = &*write;
+                Ok(Box::new(work(connection, input).await?) as JobOutput)
+            })
         });
         let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
         let turn = Arc::new(Turn::default());
@@ -455,7 +467,7 @@ mod tests {
         ));
         let writer = Writer::start(&database, 1, &chaining, &Arc::default()).unwrap();
         writer
-            .write(|db| {
+            .write((), |db, ()| {
                 Box::pin(async move {
                     sql::query("CREATE TABLE numbers (number BIGINT PRIMARY KEY)")
                         .execute(db)
@@ -470,9 +482,7 @@ mod tests {
 
     /// Adds the number. -1 panics, -2 adds 1000 and then fails, -3 reports a full disk.
     async fn add(writer: &Writer, number: i64, calls: &Arc<AtomicUsize>) -> Result<i64> {
-        let calls = Arc::clone(calls);
-        let write = writer.write(move |db| {
-            let calls = Arc::clone(&calls);
+        let write = writer.write(Arc::clone(calls), move |db, calls| {
             Box::pin(async move {
                 calls.fetch_add(1, Ordering::Relaxed);
                 assert!(number != -1, "-1");
@@ -498,9 +508,9 @@ mod tests {
     ) -> Vec<T> {
         let (free, busy) = tokio::sync::watch::channel(false);
         let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
-        let block = writer.write(move |_| {
-            let (mut busy, began) = (busy.clone(), began.clone());
+        let block = writer.write((busy, began), |_, (busy, began)| {
             Box::pin(async move {
+                let mut busy = busy.clone();
                 // The receivers live until the end of the test's wait.
                 let _ = began.send(());
                 let _ = busy.wait_for(|free| *free).await;
@@ -593,9 +603,9 @@ mod tests {
         let (writer, database) = writer(&folder).await;
         let (free, busy) = tokio::sync::watch::channel(false);
         let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
-        let block = writer.write(move |_| {
-            let (mut busy, began) = (busy.clone(), began.clone());
+        let block = writer.write((busy, began), |_, (busy, began)| {
             Box::pin(async move {
+                let mut busy = busy.clone();
                 let _ = began.send(());
                 let _ = busy.wait_for(|free| *free).await;
                 Ok(())
@@ -670,23 +680,18 @@ mod tests {
             let _ = began.send(());
             let _ = busy.wait_for(|free| *free).await;
         };
-        let block = {
-            let (began, busy) = (began.clone(), busy.clone());
-            writer.write(move |_| {
-                let waiting = wait(began.clone(), busy.clone());
-                Box::pin(async move {
-                    waiting.await;
-                    Ok(())
-                })
+        let block = writer.write((began.clone(), busy), move |_, (began, busy)| {
+            Box::pin(async move {
+                wait(began.clone(), busy.clone()).await;
+                Ok(())
             })
-        };
+        });
         let calls: Arc<AtomicUsize> = Arc::default();
         let (gone, left) = tokio::sync::watch::channel(false);
         // It is in one batch with the other write, after it. It fails once the caller of the other write has gone away.
-        let failing = writer.write(move |_| {
-            let waiting = wait(began.clone(), left.clone());
+        let failing = writer.write((began, left), move |_, (began, left)| {
             Box::pin(async move {
-                waiting.await;
+                wait(began.clone(), left.clone()).await;
                 Err::<(), _>(StoreError::Stale)
             })
         });

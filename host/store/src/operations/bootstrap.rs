@@ -30,8 +30,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or one of the names is taken.
     pub async fn bootstrap(&self, first: Bootstrap, now: Timestamp) -> Result<bool> {
-        self.write(move |db| {
-            let first = first.clone();
+        self.write(first, move |db, first| {
             Box::pin(async move {
                 let claimed: Option<(String,)> = sql::query_as(
                     "INSERT INTO run_once (name, done_at) VALUES ('first start', $1)

@@ -53,8 +53,8 @@ impl Store {
         } = match self.instance.kind {
             // SQLite permits one writer at a time, and the writer's queue is fair.
             DatabaseKind::Sqlite => {
-                let (instance, now) = (Arc::clone(&self.instance), clock.now());
-                let seen = self.write(move |db| {
+                let now = clock.now();
+                let seen = self.write(Arc::clone(&self.instance), move |db, instance| {
                     let seen = instance.heartbeat(started_at, now);
                     Box::pin(async move { Ok(seen.fetch_one(db).await?) })
                 });
@@ -132,9 +132,7 @@ impl Store {
         length: Duration,
         now: Timestamp,
     ) -> Result<bool> {
-        let instance = self.instance.id.clone();
-        self.write(move |db| {
-            let instance = instance.clone();
+        self.write(self.instance.id.clone(), move |db, instance| {
             Box::pin(async move {
                 let claimed = sql::query(
                     "INSERT INTO leases (name, instance, leased_until) VALUES ($1, $2, $3)

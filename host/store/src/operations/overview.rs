@@ -233,8 +233,7 @@ impl Store {
         if hours.is_empty() {
             return Ok(());
         }
-        self.write(move |db| {
-            let hours = hours.clone();
+        self.write(hours, |db, hours| {
             Box::pin(async move {
                 // A new instance has a month of hours.
                 for rows in hours.chunks(MOST) {
@@ -264,7 +263,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn delete_sign_in_hours(&self, first: i64) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query("DELETE FROM sign_in_hours WHERE hour < $1")
                     .bind(first)

@@ -283,10 +283,8 @@ impl Store {
     ) -> Result<u64> {
         let (mut from, mut deleted) = (String::new(), 0);
         loop {
-            let after = from.clone();
             let slice: Vec<(String,)> = self
-                .write(move |db| {
-                    let after = after.clone();
+                .write(from.clone(), move |db, after| {
                     Box::pin(async move {
                         Ok(sql::query_as(statement)
                             .bind(first_text_of(before))
@@ -315,7 +313,7 @@ impl Store {
         let (mut from, mut deleted) = (i64::MIN, 0);
         loop {
             let slice: Vec<(i64,)> = self
-                .write(move |db| {
+                .write((), move |db, ()| {
                     Box::pin(async move {
                         Ok(sql::query_as(statement)
                             .bind(before.millis())
@@ -346,7 +344,7 @@ impl Store {
         let (mut from, mut deleted) = (0, 0);
         loop {
             let slice: Vec<(i64,)> = self
-                .write(move |db| {
+                .write((), move |db, ()| {
                     Box::pin(async move {
                         Ok(sql::query_as(
                             "DELETE FROM changes
@@ -379,10 +377,8 @@ impl Store {
     ) -> Result<u64> {
         let (mut from, mut deleted) = (String::new(), 0);
         loop {
-            let after = from.clone();
             let slice: Vec<(String, String)> = self
-                .write(move |db| {
-                    let after = after.clone();
+                .write(from.clone(), move |db, after| {
                     Box::pin(async move {
                         let slice: Vec<(String, String)> = sql::query_as(
                             "DELETE FROM sessions

@@ -270,11 +270,10 @@ impl Store {
         entries: Vec<Entry>,
     ) -> Result<()> {
         let guard = guard.into();
-        self.write(move |db| {
-            let (account, entries) = (account.clone(), entries.clone());
+        self.write((account, entries), move |db, (account, entries)| {
             Box::pin(async move {
-                insert(db, &account, guard).await?;
-                audit::append(db, &entries).await
+                insert(db, account, guard).await?;
+                audit::append(db, entries).await
             })
         })
         .await
@@ -290,13 +289,12 @@ impl Store {
         account: Account,
         entry: Entry,
     ) -> Result<Transition> {
-        self.write(move |db| {
-            let (account, entry) = (account.clone(), entry.clone());
+        self.write((account, entry), |db, (account, entry)| {
             Box::pin(async move {
                 let guard = UserGuard::from(account.user_id);
-                match insert(db, &account, guard).await {
+                match insert(db, account, guard).await {
                     Ok(()) => {
-                        audit::append(db, &[entry]).await?;
+                        audit::append(db, std::slice::from_ref(entry)).await?;
                         Ok(Transition::Done)
                     }
                     Err(StoreError::Taken(_)) => Ok(Transition::NotOpen),
@@ -321,11 +319,10 @@ impl Store {
         now: Timestamp,
     ) -> Result<VersionedWrite> {
         let guard = guard.into();
-        self.write(move |db| {
-            let (account, entries) = (account.clone(), entries.clone());
+        self.write((account, entries), move |db, (account, entries)| {
             Box::pin(async move {
-                let done = update(db, &account, guard, before, now).await?;
-                audit::append_if(db, done == VersionedWrite::Done, &entries).await?;
+                let done = update(db, account, guard, before, now).await?;
+                audit::append_if(db, done == VersionedWrite::Done, entries).await?;
                 Ok(done)
             })
         })
@@ -338,15 +335,14 @@ impl Store {
     /// [`StoreError::Overtaken`] if an account was changed since it was read; [`StoreError::Stale`] if its user was;
     /// [`StoreError::Taken`] if an account exists already.
     pub async fn save_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
-            let writes = writes.clone();
+        self.write(writes, move |db, writes| {
             Box::pin(async move {
                 for AccountWrite {
                     account,
                     guard,
                     before,
                     ..
-                } in &writes
+                } in writes
                 {
                     if let Some(before) = before
                         && update(db, account, *guard, *before, now).await? == VersionedWrite::Stale
@@ -359,7 +355,7 @@ impl Store {
                     .map(|write| (write.account.clone(), write.guard))
                     .unzip();
                 insert_all(db, &new, &guards).await?;
-                for write in &writes {
+                for write in writes {
                     audit::append(db, &write.entries).await?;
                 }
                 Ok(())
@@ -380,11 +376,10 @@ impl Store {
         now: Timestamp,
     ) -> Result<VersionedWrite> {
         let guard = guard.into();
-        self.write(move |db| {
-            let entries = entries.clone();
+        self.write(entries, move |db, entries| {
             Box::pin(async move {
                 let deleted = delete(db, (id, version), guard, now).await?;
-                audit::append_if(db, deleted == VersionedWrite::Done, &entries).await?;
+                audit::append_if(db, deleted == VersionedWrite::Done, entries).await?;
                 Ok(deleted)
             })
         })

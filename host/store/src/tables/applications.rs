@@ -114,11 +114,10 @@ impl Store {
         application: Application,
         entries: Vec<Entry>,
     ) -> Result<()> {
-        self.write(move |db| {
-            let (application, entries) = (application.clone(), entries.clone());
+        self.write((application, entries), |db, (application, entries)| {
             Box::pin(async move {
-                insert(db, &application).await?;
-                audit::append(db, &entries).await
+                insert(db, application).await?;
+                audit::append(db, entries).await
             })
         })
         .await
@@ -134,11 +133,10 @@ impl Store {
         application: Application,
         entries: Vec<Entry>,
     ) -> Result<VersionedWrite> {
-        self.write(move |db| {
-            let (application, entries) = (application.clone(), entries.clone());
+        self.write((application, entries), |db, (application, entries)| {
             Box::pin(async move {
-                let written = update(db, &application).await?;
-                audit::append_if(db, written == VersionedWrite::Done, &entries).await?;
+                let written = update(db, application).await?;
+                audit::append_if(db, written == VersionedWrite::Done, entries).await?;
                 Ok(written)
             })
         })
@@ -166,11 +164,10 @@ impl Store {
         version: i64,
         entries: Vec<Entry>,
     ) -> Result<VersionedWrite> {
-        self.write(move |db| {
-            let (id, entries) = (id.clone(), entries.clone());
+        self.write((id, entries), move |db, (id, entries)| {
             Box::pin(async move {
-                let deleted = delete(db, &id, version).await?;
-                audit::append_if(db, deleted == VersionedWrite::Done, &entries).await?;
+                let deleted = delete(db, id, version).await?;
+                audit::append_if(db, deleted == VersionedWrite::Done, entries).await?;
                 Ok(deleted)
             })
         })

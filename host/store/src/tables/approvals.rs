@@ -27,7 +27,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn cancel_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE approvals SET state = 'cancelled', decided_at = $2
@@ -49,7 +49,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn withdraw_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE approvals SET state = 'cancelled', decided_at = $2 WHERE id = $1 AND state = 'requested'",
@@ -70,8 +70,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn record_end(&self, id: ApprovalId, entry: Entry, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let recorded = sql::query(
                     "UPDATE approvals SET end_recorded = 1,
@@ -85,7 +84,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                audit::append_if(db, recorded > 0, &[entry]).await?;
+                audit::append_if(db, recorded > 0, std::slice::from_ref(entry)).await?;
                 Ok(())
             })
         })

@@ -129,8 +129,7 @@ impl Store {
         entries: Vec<Entry>,
         activated: Option<Entry>,
     ) -> Result<Transition> {
-        self.write(move |db| {
-            let (device, entries, activated) = (device.clone(), entries.clone(), activated.clone());
+        self.write((device, entries, activated), move |db, (device, entries, activated)| {
             Box::pin(async move {
                 // The user is locked first: of two links that are used concurrently, one waits, and is invalid then.
                 users::lock_user(db, device.user_id).await?;
@@ -159,7 +158,7 @@ impl Store {
                 )
                 .bind(device.id.to_string())
                 .bind(device.user_id.to_string())
-                .bind(device.name.clone())
+                .bind(&device.name)
                 .bind(to_json(&device.key)?)
                 .bind(device.created_at.millis())
                 .bind(enrolment.to_string())
@@ -169,7 +168,7 @@ impl Store {
                 .execute(&mut *db)
                 .await
                 .map_err(taken("the device's key"))?;
-                audit::append(db, &entries).await?;
+                audit::append(db, entries).await?;
                 users::activate(db, device.user_id, activated.as_ref(), device.created_at).await?;
                 Ok(Transition::Done)
             })
@@ -285,8 +284,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn set_push(&self, id: DeviceId, push: Option<PushSubscription>) -> Result<()> {
-        self.write(move |db| {
-            let push = push.clone();
+        self.write(push, move |db, push| {
             Box::pin(async move {
                 sql::query("UPDATE devices SET push = $2 WHERE id = $1")
                     .bind(id.to_string())
@@ -304,13 +302,12 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn remove_push(&self, id: DeviceId, push: PushSubscription) -> Result<bool> {
-        self.write(move |db| {
-            let push = push.clone();
+        self.write(push, move |db, push| {
             Box::pin(async move {
                 let removed =
                     sql::query("UPDATE devices SET push = NULL WHERE id = $1 AND push = $2")
                         .bind(id.to_string())
-                        .bind(to_json(&push)?)
+                        .bind(to_json(push)?)
                         .execute(db)
                         .await?;
                 Ok(removed > 0)

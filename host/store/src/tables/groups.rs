@@ -99,11 +99,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Taken`] if another group has the name.
     pub async fn insert_group(&self, group: Group, entries: Vec<Entry>) -> Result<()> {
-        self.write(move |db| {
-            let (group, entries) = (group.clone(), entries.clone());
+        self.write((group, entries), |db, (group, entries)| {
             Box::pin(async move {
-                insert(db, &group).await?;
-                audit::append(db, &entries).await
+                insert(db, group).await?;
+                audit::append(db, entries).await
             })
         })
         .await
@@ -120,11 +119,10 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<VersionedWrite> {
-        self.write(move |db| {
-            let (group, entries) = (group.clone(), entries.clone());
+        self.write((group, entries), move |db, (group, entries)| {
             Box::pin(async move {
-                let written = update(db, &group, now).await?;
-                audit::append_if(db, written == VersionedWrite::Done, &entries).await?;
+                let written = update(db, group, now).await?;
+                audit::append_if(db, written == VersionedWrite::Done, entries).await?;
                 Ok(written)
             })
         })
@@ -142,11 +140,10 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<VersionedWrite> {
-        self.write(move |db| {
-            let entries = entries.clone();
+        self.write(entries, move |db, entries| {
             Box::pin(async move {
                 let deleted = delete(db, (id, version), now).await?;
-                audit::append_if(db, deleted == VersionedWrite::Done, &entries).await?;
+                audit::append_if(db, deleted == VersionedWrite::Done, entries).await?;
                 Ok(deleted)
             })
         })

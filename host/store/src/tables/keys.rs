@@ -76,11 +76,10 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn add_key(&self, key: SigningKey, entries: Vec<Entry>) -> Result<bool> {
-        self.write(move |db| {
-            let (key, entries) = (key.clone(), entries.clone());
+        self.write((key, entries), |db, (key, entries)| {
             Box::pin(async move {
-                let is_stored = insert(db, &key).await?;
-                audit::append_if(db, is_stored, &entries).await
+                let is_stored = insert(db, key).await?;
+                audit::append_if(db, is_stored, entries).await
             })
         })
         .await
@@ -97,11 +96,10 @@ impl Store {
         now: Timestamp,
         entry: Entry,
     ) -> Result<bool> {
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let sooner = sign_from(db, id, now).await?;
-                audit::append_if(db, sooner, &[entry]).await
+                audit::append_if(db, sooner, std::slice::from_ref(entry)).await
             })
         })
         .await
@@ -121,8 +119,8 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
-        self.write(move |db| {
-            let (public_jwk, fresh, entries) = (public_jwk.clone(), fresh.clone(), entries.clone());
+        let input = (public_jwk, fresh, entries);
+        self.write(input, move |db, (public_jwk, fresh, entries)| {
             Box::pin(async move {
                 let keys = lock_keys(db, fresh.purpose).await?;
                 let times: Vec<KeyTimes> = keys.iter().map(|key| key.times).collect();
@@ -133,13 +131,13 @@ impl Store {
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
-                .bind(to_json(&public_jwk)?)
+                .bind(to_json(public_jwk)?)
                 .fetch_optional(&mut *db)
                 .await?;
                 let Some((revoked,)) = revoked else {
                     return Ok(false);
                 };
-                audit::append(db, &entries).await?;
+                audit::append(db, entries).await?;
                 if signing != Some(revoked) {
                     return Ok(true);
                 }
@@ -148,7 +146,7 @@ impl Store {
                     .find(|key| key.times.generation > revoked && key.times.revoked_at.is_none())
                 {
                     Some(next) => sign_from(db, next.id, now).await?,
-                    None => insert_to_sign(db, &fresh, 1 + highest_generation(&times), now).await?,
+                    None => insert_to_sign(db, fresh, 1 + highest_generation(&times), now).await?,
                 };
                 Ok(true)
             })
@@ -161,14 +159,13 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn delete_private_key(&self, id: KeyId, public_jwk: Value) -> Result<()> {
-        self.write(move |db| {
-            let public_jwk = public_jwk.clone();
+        self.write(public_jwk, move |db, public_jwk| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE signing_keys SET sealed = NULL, public_jwk = $2 WHERE id = $1 AND sealed IS NOT NULL",
                 )
                 .bind(id.to_string())
-                .bind(to_json(&public_jwk)?)
+                .bind(to_json(public_jwk)?)
                 .execute(db)
                 .await?;
                 Ok(())
@@ -182,7 +179,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn delete_key(&self, id: KeyId) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query("DELETE FROM signing_keys WHERE id = $1")
                     .bind(id.to_string())

@@ -82,7 +82,7 @@ pub(crate) async fn replace(
     match ended {
         // The service providers cannot be notified, because the browser is being redirected elsewhere.
         Some((sid,)) if new.is_none_or(|new| new.sid != sid) => {
-            log_out(db, sid, now).await.map(drop)
+            log_out(db, &sid, now).await.map(drop)
         }
         _ => Ok(()),
     }
@@ -90,11 +90,7 @@ pub(crate) async fn replace(
 
 /// Ends the sessions with this `sid`, with their tokens and their participation in applications. Returns the SAML
 /// service providers, which only the browser can notify.
-pub(crate) async fn log_out(
-    db: &mut Connection,
-    sid: String,
-    now: Timestamp,
-) -> Result<SessionEnd> {
+pub(crate) async fn log_out(db: &mut Connection, sid: &str, now: Timestamp) -> Result<SessionEnd> {
     let mut browsers = Vec::new();
     // A concurrent sign-in with the same `sid`, for which the first statement waited, may have added another session.
     let all = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1 WHERE sid = $1 RETURNING digest";
@@ -103,7 +99,7 @@ pub(crate) async fn log_out(
     let mut statement = all;
     loop {
         let ended: Vec<(String,)> = sql::query_as(statement)
-            .bind(sid.clone())
+            .bind(sid.to_owned())
             .bind(now.millis())
             .fetch_all(&mut *db)
             .await?;
@@ -111,7 +107,7 @@ pub(crate) async fn log_out(
             break;
         }
         browsers.extend(ended.into_iter().map(|(cookie,)| SessionBrowser {
-            sid: sid.clone(),
+            sid: sid.to_owned(),
             cookie,
         }));
         statement = open;
@@ -119,7 +115,7 @@ pub(crate) async fn log_out(
     let clients = sql::query_as(
         "DELETE FROM session_applications WHERE sid = $1 RETURNING sid, application_id, subject",
     )
-    .bind(sid.clone())
+    .bind(sid.to_owned())
     .fetch_all(&mut *db)
     .await?;
     logout::queue(db, clients, now).await?;
@@ -127,7 +123,7 @@ pub(crate) async fn log_out(
         "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, \
          session_index",
     )
-    .bind(sid)
+    .bind(sid.to_owned())
     .fetch_all(&mut *db)
     .await?;
     let participants = rows
@@ -145,13 +141,13 @@ pub(crate) async fn log_out(
 /// session with this `sid` is still open.
 async fn log_out_if_ended(
     db: &mut Connection,
-    sid: String,
+    sid: &str,
     now: Timestamp,
 ) -> Result<Option<SessionEnd>> {
     let open: Option<(i64,)> = sql::query_as(
         "SELECT 1 FROM sessions WHERE sid = $1 AND ended_at IS NULL AND expires_at > $2 LIMIT 1",
     )
-    .bind(sid.clone())
+    .bind(sid.to_owned())
     .bind(now.millis())
     .fetch_optional(&mut *db)
     .await?;
@@ -286,7 +282,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
-        self.writer.write_in_session(Some(id), move |db| {
+        self.writer.write_in_session(Some(id), (), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE sessions SET expires_at = $2 WHERE id = $1 AND expires_at < $2 AND ended_at IS NULL",
@@ -308,24 +304,20 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn log_out(&self, sid: String, entry: Entry, now: Timestamp) -> Result<SessionEnd> {
-        self.write(move |db| {
-            let (sid, entry) = (sid.clone(), entry.clone());
+        self.write((sid, entry), move |db, (sid, entry)| {
             Box::pin(async move {
                 // The lock lets one of several concurrent requests end the sessions.
                 let open: Vec<(String, String)> = sql::query_as(
                     "UPDATE sessions SET signed_out = signed_out WHERE sid = $1 AND ended_at IS NULL
                      RETURNING id, user_id",
                 )
-                .bind(sid.clone())
+                .bind(sid)
                 .fetch_all(&mut *db)
                 .await?;
                 let ended_before = open.is_empty();
                 if let Some((session, user)) = open.into_iter().next() {
-                    audit::append(
-                        db,
-                        &[entry.about(parse(&user, cell("sessions", "user_id", &session))?)],
-                    )
-                    .await?;
+                    let user = parse(&user, cell("sessions", "user_id", &session))?;
+                    audit::append(db, &[entry.clone().about(user)]).await?;
                 }
                 let ended = log_out(db, sid, now).await?;
                 Ok(SessionEnd {
@@ -347,10 +339,7 @@ impl Store {
         sid: String,
         now: Timestamp,
     ) -> Result<Option<SessionEnd>> {
-        self.write(move |db| {
-            let sid = sid.clone();
-            Box::pin(async move { log_out_if_ended(db, sid, now).await })
-        })
-        .await
+        self.write(sid, move |db, sid| Box::pin(log_out_if_ended(db, sid, now)))
+            .await
     }
 }

@@ -78,8 +78,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn add_traces(&self, traces: Vec<ClaimTrace>) -> Result<()> {
-        self.write(move |db| {
-            let traces = traces.clone();
+        self.write(traces, |db, traces| {
             Box::pin(async move {
                 for rows in traces.chunks(MOST) {
                     let mut query = sql::query(INSERT.sql_for(rows.len()));

@@ -1,8 +1,6 @@
 //! Writes of one kind. On PostgreSQL, pending writes share a statement, because each statement costs the transaction a
 //! round trip. SQLite's writer executes each write separately.
 
-use std::sync::Arc;
-
 use futures_util::future::BoxFuture;
 
 use crate::engine::batch::batcher::{BatchResult, Batcher};
@@ -50,12 +48,9 @@ where
         match kind {
             DatabaseKind::Sqlite => Self::Jobs(writer, work),
             DatabaseKind::Postgres => Self::Batches(Batcher::start(1, move |requests: Vec<Q>| {
-                let (writer, requests) = (writer.clone(), Arc::new(requests));
+                let writer = writer.clone();
                 Box::pin(async move {
-                    let answers = writer.write(move |db| {
-                        let requests = Arc::clone(&requests);
-                        Box::pin(async move { work(db, &requests).await })
-                    });
+                    let answers = writer.write(requests, move |db, requests| work(db, requests));
                     Ok(answers.await?.into_iter().map(Ok).collect()) as BatchResult<A>
                 })
             })),
@@ -67,10 +62,7 @@ where
             Self::Batches(batches) => batches.call(request).await,
             Self::Jobs(writer, work) => {
                 let work = *work;
-                let answers = writer.write(move |db| {
-                    let request = [request.clone()];
-                    Box::pin(async move { work(db, &request).await })
-                });
+                let answers = writer.write([request], move |db, request| work(db, request));
                 answers
                     .await?
                     .pop()

@@ -36,6 +36,7 @@ arguments! {
     i32 => Integer(i64::from);
     u32 => Integer(i64::from);
     String => Text(Cow::Owned);
+    &String => Text(|text| Cow::Owned(text.clone()));
     &'static str => Text(Cow::Borrowed);
     Vec<u8> => Bytes(|value| value);
 }

@@ -28,7 +28,7 @@ async fn writer(name: &str) -> (Writer, Database) {
         Arc::new(SystemEntropy),
     ));
     let writer = Writer::start(&database, 1, &chaining, &Arc::default()).unwrap();
-    let tables = writer.write(|db| {
+    let tables = writer.write((), |db, ()| {
         Box::pin(async move {
             db.batch(
                 "CREATE TABLE numbers (number BIGINT PRIMARY KEY);
@@ -50,9 +50,7 @@ async fn insert(
     ending: Ending,
     calls: &Arc<AtomicUsize>,
 ) -> Result<i64> {
-    let calls = Arc::clone(calls);
-    let work = writer.write_in_session(session, move |db| {
-        let calls = Arc::clone(&calls);
+    let work = writer.write_in_session(session, Arc::clone(calls), move |db, calls| {
         Box::pin(async move {
             calls.fetch_add(1, Ordering::Relaxed);
             sql::query("INSERT INTO numbers (number) VALUES ($1)")

@@ -249,7 +249,7 @@ async fn revoke_device(
 ) -> Result<Outcome> {
     let entry = entry(plan, Event::DeviceRevoked, user.id).with("device", device.to_string());
     let codes = CodesOfDevice::End;
-    if portal::revoke_device(db, user.id, device, codes, entry, plan.now)
+    if portal::revoke_device(db, user.id, device, codes, &entry, plan.now)
         .await?
         .is_some()
     {

@@ -209,7 +209,8 @@ impl Store {
 
     /// Removes the actions of approvals that cannot be given or used any more.
     pub(crate) async fn clear_ended_actions(&self, now: Timestamp) -> Result<()> {
-        self.write(move |db| Box::pin(clear_ended(db, now))).await
+        self.write((), move |db, ()| Box::pin(clear_ended(db, now)))
+            .await
     }
 
     /// Uses the approval of a protected action, once. The approval must be for this action, and its device must have
@@ -224,7 +225,7 @@ impl Store {
         fresh: Duration,
         now: Timestamp,
     ) -> Result<Option<ApprovalId>> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 // The device that approved is locked, because it may be revoked at the same time.
                 sql::query(

@@ -21,8 +21,7 @@ impl Store {
         until: Timestamp,
         entry: Entry,
     ) -> Result<()> {
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 sql::query("INSERT INTO admin_tokens (id, digest, created_at, expires_at) VALUES ($1, $2, $3, $4)")
                     .bind(id.to_string())
@@ -31,7 +30,7 @@ impl Store {
                     .bind(until.millis())
                     .execute(&mut *db)
                     .await?;
-                audit::append(db, &[entry]).await
+                audit::append(db, std::slice::from_ref(entry)).await
             })
         })
         .await

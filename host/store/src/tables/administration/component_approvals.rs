@@ -18,9 +18,8 @@ impl Store {
         component: &Digest,
         now: Timestamp,
     ) -> Result<()> {
-        let (plugin, component) = (plugin.to_owned(), component.to_text());
-        self.write(move |db| {
-            let (plugin, component) = (plugin.clone(), component.clone());
+        let input = (plugin.to_owned(), component.to_text());
+        self.write(input, move |db, (plugin, component)| {
             Box::pin(async move {
                 sql::query(
                     "INSERT INTO component_approvals (session_id, plugin, component, approved_at) VALUES ($1, $2, $3,

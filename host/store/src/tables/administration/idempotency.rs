@@ -36,11 +36,7 @@ impl Store {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Option<IdempotentRow>> {
-        self.write(move |db| {
-            let RequestAttempt {
-                request: id,
-                attempt,
-            } = attempt.clone();
+        self.write(attempt, move |db, RequestAttempt { request, attempt }| {
             Box::pin(async move {
                 let claimed: Option<(String,)> = sql::query_as(
                     "INSERT INTO idempotent_requests (id, body_digest, in_progress_until, expires_at, attempt)
@@ -52,7 +48,7 @@ impl Store {
                      WHERE idempotent_requests.expires_at <= $4
                      RETURNING id",
                 )
-                .bind(id.clone())
+                .bind(request)
                 .bind(body.to_text())
                 .bind(until.millis())
                 .bind(now.millis())
@@ -66,11 +62,11 @@ impl Store {
                     "SELECT body_digest, response, is_executed, in_progress_until FROM idempotent_requests
                      WHERE id = $1",
                 )
-                .bind(id.clone())
+                .bind(request)
                 .fetch_one(db)
                 .await?;
                 Ok(Some(IdempotentRow {
-                    body: digest(&body, cell("idempotent_requests", "body_digest", &id))?,
+                    body: digest(&body, cell("idempotent_requests", "body_digest", request))?,
                     response,
                     is_executed,
                     in_progress_until: moment(until),
@@ -92,15 +88,13 @@ impl Store {
         subjects: BTreeSet<String>,
         until: Timestamp,
     ) -> Result<()> {
-        self.write(move |db| {
-            let (RequestAttempt { request, attempt }, response) =
-                (attempt.clone(), response.clone());
-            let subjects = subjects.clone();
+        self.write((attempt, response, subjects), move |db, (attempt, response, subjects)| {
             Box::pin(async move {
+                let RequestAttempt { request, attempt } = attempt;
                 let stored = sql::query(
                     "UPDATE idempotent_requests SET response = $3, expires_at = $4 WHERE id = $1 AND attempt = $2",
                 )
-                .bind(request.clone())
+                .bind(request)
                 .bind(attempt)
                 .bind(response)
                 .bind(until.millis())
@@ -109,7 +103,7 @@ impl Store {
                 if stored == 0 {
                     return Ok(());
                 }
-                insert_subjects(db, &request, subjects).await
+                insert_subjects(db, request, subjects).await
             })
         })
         .await
@@ -120,8 +114,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn release_unless_executed(&self, attempt: RequestAttempt) -> Result<()> {
-        self.write(move |db| {
-            let RequestAttempt { request, attempt } = attempt.clone();
+        self.write(attempt, |db, RequestAttempt { request, attempt }| {
             Box::pin(async move {
                 for statement in [
                     "DELETE FROM idempotent_requests
@@ -130,8 +123,8 @@ impl Store {
                      WHERE id = $1 AND attempt = $2 AND response IS NULL",
                 ] {
                     sql::query(statement)
-                        .bind(request.clone())
-                        .bind(attempt.clone())
+                        .bind(request)
+                        .bind(attempt)
                         .execute(&mut *db)
                         .await?;
                 }

@@ -44,7 +44,7 @@ pub(crate) async fn record_execution(db: &mut Connection, entries: &[Entry]) -> 
                 "the request has lost its idempotency key",
             ));
         }
-        insert_subjects(db, request, subjects).await?;
+        insert_subjects(db, request, &subjects).await?;
     }
     Ok(())
 }
@@ -58,7 +58,7 @@ fn is_id(text: &str) -> bool {
 pub(crate) async fn insert_subjects(
     db: &mut Connection,
     request: &str,
-    subjects: BTreeSet<String>,
+    subjects: &BTreeSet<String>,
 ) -> Result<()> {
     for subject in subjects {
         sql::query(

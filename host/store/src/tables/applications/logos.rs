@@ -16,7 +16,7 @@ use assent_model::logo::{ApplicationLogo, LogoFormat};
 pub(crate) async fn change(
     db: &mut Connection,
     application: &Did,
-    before: Option<String>,
+    before: Option<&String>,
     after: Option<&ApplicationLogo>,
 ) -> Result<VersionedWrite> {
     let id = application.to_string();
@@ -66,8 +66,7 @@ impl Store {
         logo: ApplicationLogo,
         entry: Entry,
     ) -> Result<bool> {
-        self.write(move |db| {
-            let (application, logo, entry) = (application.clone(), logo.clone(), entry.clone());
+        self.write((application, logo, entry), |db, (application, logo, entry)| {
             Box::pin(async move {
                 // A concurrent deletion of the application is detected, because the statement waits for it.
                 let query = sql::query(
@@ -76,9 +75,9 @@ impl Store {
                      ON CONFLICT (application_id) DO UPDATE
                      SET kind = excluded.kind, digest = excluded.digest, content = excluded.content",
                 );
-                let query = with_image(query.bind(application.to_string()), &logo);
+                let query = with_image(query.bind(application.to_string()), logo);
                 let result = query.execute(&mut *db).await?;
-                audit::append_if(db, result > 0, &[entry]).await
+                audit::append_if(db, result > 0, std::slice::from_ref(entry)).await
             })
         })
         .await
@@ -89,15 +88,14 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn remove_logo(&self, application: Did, entry: Entry) -> Result<bool> {
-        self.write(move |db| {
-            let (application, entry) = (application.clone(), entry.clone());
+        self.write((application, entry), |db, (application, entry)| {
             Box::pin(async move {
                 let query = sql::query("DELETE FROM application_logos WHERE application_id = $1");
                 let result = query
                     .bind(application.to_string())
                     .execute(&mut *db)
                     .await?;
-                audit::append_if(db, result > 0, &[entry]).await
+                audit::append_if(db, result > 0, std::slice::from_ref(entry)).await
             })
         })
         .await

@@ -70,12 +70,10 @@ impl Store {
             return Ok(());
         }
         // Each transaction writes in the order of the secrets, so that no two of them deadlock.
-        let written = uses.clone();
         let result = self
-            .write(move |db| {
-                let written = written.clone();
+            .write(uses.clone(), |db, uses| {
                 Box::pin(async move {
-                    for (secret, used) in &written {
+                    for (secret, used) in uses {
                         write_use(db, *secret, used).await?;
                     }
                     Ok(())

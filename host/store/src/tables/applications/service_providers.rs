@@ -88,11 +88,11 @@ impl Store {
         key: SamlKey,
         entries: Vec<Entry>,
     ) -> Result<()> {
-        self.write(move |db| {
-            let (provider, key, entries) = (provider.clone(), key.clone(), entries.clone());
+        let input = (provider, key, entries);
+        self.write(input, |db, (provider, key, entries)| {
             Box::pin(async move {
-                insert(db, &provider, &key).await?;
-                audit::append(db, &entries).await
+                insert(db, provider, key).await?;
+                audit::append(db, entries).await
             })
         })
         .await
@@ -107,11 +107,10 @@ impl Store {
         provider: ServiceProvider,
         entries: Vec<Entry>,
     ) -> Result<VersionedWrite> {
-        self.write(move |db| {
-            let (provider, entries) = (provider.clone(), entries.clone());
+        self.write((provider, entries), |db, (provider, entries)| {
             Box::pin(async move {
-                let written = update(db, &provider).await?;
-                audit::append_if(db, written == VersionedWrite::Done, &entries).await?;
+                let written = update(db, provider).await?;
+                audit::append_if(db, written == VersionedWrite::Done, entries).await?;
                 Ok(written)
             })
         })

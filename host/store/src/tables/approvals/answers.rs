@@ -82,26 +82,25 @@ impl Store {
         noted: AuditNote,
         now: Timestamp,
     ) -> Result<AnswerOutcome> {
-        self.write(move |db| {
-            let (verdict, noted) = (verdict.clone(), noted.clone());
+        self.write((verdict, noted), move |db, (verdict, noted)| {
             Box::pin(async move {
                 let decision = match verdict {
                     DeviceAnswer::NumberMismatch { device, number } => {
-                        return record_number_mismatch(db, id, device, number, noted, now).await;
+                        return record_number_mismatch(db, id, *device, number, noted, now).await;
                     }
                     DeviceAnswer::Approve {
                         device,
                         amr,
                         passkey,
                     } => {
-                        if !passkeys::may_approve(db, device, passkey.as_deref()).await? {
+                        if !passkeys::may_approve(db, *device, passkey.as_deref()).await? {
                             return Ok(AnswerOutcome::NoPasskey);
                         }
-                        (device, DeviceDecision::Approved(to_json(&amr)?))
+                        (*device, DeviceDecision::Approved(to_json(amr)?))
                     }
-                    DeviceAnswer::Deny { device } => (device, DeviceDecision::Denied),
+                    DeviceAnswer::Deny { device } => (*device, DeviceDecision::Denied),
                     DeviceAnswer::Report { device, report } => {
-                        (device, DeviceDecision::Reported(report))
+                        (*device, DeviceDecision::Reported(report))
                     }
                 };
                 record_answer(db, id, decision, noted, now).await
@@ -112,18 +111,18 @@ impl Store {
 }
 
 /// The decision of a device.
-enum DeviceDecision {
+enum DeviceDecision<'c> {
     /// With these authentication methods, in JSON.
     Approved(String),
     Denied,
-    Reported(Box<NewReport>),
+    Reported(&'c NewReport),
 }
 
 async fn record_answer(
     db: &mut Connection,
     id: ApprovalId,
-    (device, decided): (DeviceId, DeviceDecision),
-    noted: AuditNote,
+    (device, decided): (DeviceId, DeviceDecision<'_>),
+    noted: &AuditNote,
     now: Timestamp,
 ) -> Result<AnswerOutcome> {
     let (state, amr) = match &decided {
@@ -214,8 +213,8 @@ async fn record_number_mismatch(
     db: &mut Connection,
     id: ApprovalId,
     device: DeviceId,
-    number: Digest,
-    noted: AuditNote,
+    number: &Digest,
+    noted: &AuditNote,
     now: Timestamp,
 ) -> Result<AnswerOutcome> {
     let first = sql::query(
@@ -247,7 +246,8 @@ async fn record_number_mismatch(
     };
     let attempts_left = u32::try_from(left).unwrap_or(0);
     if first > 0 {
-        audit::append(db, &[noted.entry.with("attempts_left", attempts_left)]).await?;
+        let entry = noted.entry.clone().with("attempts_left", attempts_left);
+        audit::append(db, &[entry]).await?;
     }
     if attempts_left == 0 {
         deliveries::approval_ended(db, &id.to_string()).await?;

@@ -90,10 +90,7 @@ impl Store {
     /// If the database fails, or the audit log cannot be extended.
     pub async fn request_approval(&self, request: ApprovalRequest) -> Result<RequestOutcome> {
         self.approval_writer
-            .write(move |db| {
-                let request = request.clone();
-                Box::pin(async move { add(db, &request).await })
-            })
+            .write(request, |db, request| Box::pin(add(db, request)))
             .await
     }
 
@@ -104,12 +101,11 @@ impl Store {
     /// If the database fails.
     pub async fn refuse_request(&self, refused: RefusedRequest) -> Result<()> {
         self.approval_writer
-            .write(move |db| {
-                let refused = refused.clone();
+            .write(refused, |db, refused| {
                 Box::pin(async move {
                     let (name, user) = refused.subjects();
                     let unexpired = lock_and_read(db, name, user, refused.refused_at).await?;
-                    approval_conflicts::record_refusal(db, &unexpired, &refused).await
+                    approval_conflicts::record_refusal(db, &unexpired, refused).await
                 })
             })
             .await

@@ -63,7 +63,7 @@ pub(crate) async fn count_denial(
     db: &mut Connection,
     user: &str,
     pause: &CooldownPolicy,
-    entry: Entry,
+    entry: &Entry,
     now: Timestamp,
 ) -> Result<()> {
     let (denials,): (i64,) = sql::query_as(
@@ -94,6 +94,7 @@ pub(crate) async fn count_denial(
     .fetch_one(&mut *db)
     .await?;
     let entry = entry
+        .clone()
         .about(parse(user, cell("approval_cooldowns", "user_id", user))?)
         .with("until", moment(until).seconds());
     audit::append(db, &[entry]).await
@@ -127,12 +128,11 @@ impl Store {
         .await?;
         for (user,) in users {
             self.approval_writer
-                .write(move |db| {
-                    let user = user.clone();
+                .write(user, move |db, user| {
                     Box::pin(async move {
-                        approval_requests::lock_subject(db, &user, now).await?;
-                        held_requests::release(db, &user, now).await?;
-                        dispatches::postpone_held(db, &user, now).await
+                        approval_requests::lock_subject(db, user, now).await?;
+                        held_requests::release(db, user, now).await?;
+                        dispatches::postpone_held(db, user, now).await
                     })
                 })
                 .await?;
@@ -162,7 +162,7 @@ impl Store {
         before: Timestamp,
         now: Timestamp,
     ) -> Result<u64> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 let swept = sql::query(
                     "DELETE FROM approval_cooldowns WHERE denied_at <= $1 AND cooldown_until <= $2",
@@ -183,11 +183,8 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn lift_cooldown(&self, user: UserId, entry: Entry, now: Timestamp) -> Result<bool> {
-        self.write(move |db| {
-            let entry = entry.clone();
-            Box::pin(async move { lift(db, user, entry, now).await })
-        })
-        .await
+        self.write(entry, move |db, entry| Box::pin(lift(db, user, entry, now)))
+            .await
     }
 
     /// When the running cooldown of each of these users ends. A user without one is missing.
@@ -256,7 +253,7 @@ impl Store {
 pub(crate) async fn lift(
     db: &mut Connection,
     user: UserId,
-    entry: Entry,
+    entry: &Entry,
     now: Timestamp,
 ) -> Result<bool> {
     approval_requests::lock_subject(db, &user.to_string(), now).await?;
@@ -270,6 +267,6 @@ pub(crate) async fn lift(
         return Ok(false);
     }
     held_requests::release(db, &user.to_string(), now).await?;
-    audit::append(db, &[entry]).await?;
+    audit::append(db, std::slice::from_ref(entry)).await?;
     Ok(true)
 }

@@ -40,13 +40,13 @@ pub(super) async fn record_decision(
     db: &mut Connection,
     user: &str,
     approved: bool,
-    noted: AuditNote,
+    noted: &AuditNote,
     now: Timestamp,
 ) -> Result<()> {
-    audit::append(db, &[noted.entry]).await?;
+    audit::append(db, std::slice::from_ref(&noted.entry)).await?;
     if approved {
         return cooldowns::reset_denials(db, user).await;
     }
-    let (pause, entry) = noted.cooldown;
-    cooldowns::count_denial(db, user, &pause, entry, now).await
+    let (pause, entry) = &noted.cooldown;
+    cooldowns::count_denial(db, user, pause, entry, now).await
 }

@@ -97,11 +97,10 @@ impl Store {
         due: Timestamp,
         now: Timestamp,
     ) -> Result<bool> {
-        self.write(move |db| {
-            let delivery = delivery.clone();
+        self.write(delivery, move |db, delivery| {
             Box::pin(async move {
                 let approval = delivery.approval.to_string();
-                let (device, identifier) = match delivery.recipient {
+                let (device, identifier) = match &delivery.recipient {
                     Recipient::Device(device) => (Some(device.to_string()), None),
                     Recipient::Vendor { identifier } => (None, Some(identifier)),
                 };
@@ -113,10 +112,10 @@ impl Store {
                 )
                 .bind(delivery.id.to_string())
                 .bind(approval.clone())
-                .bind(delivery.channel)
+                .bind(&delivery.channel)
                 .bind(device.clone())
                 .bind(identifier)
-                .bind(delivery.handle)
+                .bind(&delivery.handle)
                 .bind(due.millis())
                 .bind(now.millis())
                 .execute(&mut *db)
@@ -184,9 +183,7 @@ impl Store {
         lease: Duration,
         now: Timestamp,
     ) -> Result<Vec<LeasedDelivery>> {
-        let channel = channel.to_owned();
-        self.write(move |db| {
-            let channel = channel.clone();
+        self.write(channel.to_owned(), move |db, channel| {
             Box::pin(async move {
                 let rows: Vec<DeliveryRow> = sql::query_as(
                     "UPDATE approval_deliveries SET leased_until = $1, due_at = $1
@@ -215,7 +212,7 @@ impl Store {
     /// If the database fails.
     pub async fn release_delivery(&self, leased: &LeasedDelivery, next: Timestamp) -> Result<()> {
         let (id, until) = (leased.delivery.id, leased.until);
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE approval_deliveries
@@ -238,8 +235,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn end_delivery(&self, id: DeliveryId) -> Result<bool> {
-        self.write(move |db| Box::pin(async move { delete(db, id).await }))
-            .await
+        self.write((), move |db, ()| Box::pin(delete(db, id))).await
     }
 
     /// Makes the deliveries of these approvals to the vendor of a channel due at `now`, because the vendor may have an
@@ -253,9 +249,8 @@ impl Store {
         approvals: &[ApprovalId],
         now: Timestamp,
     ) -> Result<u64> {
-        let (channel, approvals) = (channel.to_owned(), approvals.to_vec());
-        self.write(move |db| {
-            let (channel, approvals) = (channel.clone(), approvals.clone());
+        let input = (channel.to_owned(), approvals.to_vec());
+        self.write(input, move |db, (channel, approvals)| {
             Box::pin(async move {
                 let mut hastened = 0;
                 for approval in approvals {
@@ -264,7 +259,7 @@ impl Store {
                          WHERE approval_id = $1 AND channel = $2 AND device_id IS NULL AND due_at > $3",
                     )
                     .bind(approval.to_string())
-                    .bind(channel.clone())
+                    .bind(channel)
                     .bind(now.millis())
                     .execute(&mut *db)
                     .await?;

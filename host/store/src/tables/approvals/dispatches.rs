@@ -81,7 +81,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn claim_dispatches(&self, most: usize, now: Timestamp) -> Result<Vec<ApprovalId>> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 let rows: Vec<(String,)> = sql::query_as(
                     "UPDATE approval_dispatches SET leased_until = $1
@@ -124,7 +124,7 @@ impl Store {
     }
 
     async fn set_dispatch_lease(&self, approval: ApprovalId, until: Timestamp) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE approval_dispatches SET leased_until = $2 WHERE approval_id = $1",
@@ -144,7 +144,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn end_dispatch(&self, approval: ApprovalId) -> Result<()> {
-        self.write(move |db| Box::pin(async move { delete(db, approval.to_string()).await }))
+        self.write((), move |db, ()| Box::pin(delete(db, approval.to_string())))
             .await
     }
 }

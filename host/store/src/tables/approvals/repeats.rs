@@ -95,7 +95,7 @@ impl Store {
     ) -> Result<Vec<RepetitionCount>> {
         loop {
             let deleted = self
-                .write(move |db| {
+                .write((), move |db, ()| {
                     Box::pin(async move {
                         let deleted = sql::query(
                             "DELETE FROM repeated_requests
@@ -146,21 +146,20 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn sum_up_repeated(&self, repeated: RepetitionCount, entry: Entry) -> Result<()> {
-        self.write(move |db| {
-            let (repeated, entry) = (repeated.clone(), entry.clone());
+        self.write((repeated, entry), |db, (repeated, entry)| {
             Box::pin(async move {
                 let counted: Option<(i64, i64)> = sql::query_as(
                     "DELETE FROM repeated_requests WHERE name_digest = $1 AND network = $2 AND first_at = $3
                      RETURNING requests, last_at",
                 )
-                .bind(repeated.name_digest)
-                .bind(repeated.network)
+                .bind(&repeated.name_digest)
+                .bind(&repeated.network)
                 .bind(repeated.first_at.millis())
                 .fetch_optional(&mut *db)
                 .await?;
                 match counted {
                     Some((requests, last_at)) if requests > SINGLE_ENTRIES => {
-                        let entry = entry.with("repetitions", requests - SINGLE_ENTRIES);
+                        let entry = entry.clone().with("repetitions", requests - SINGLE_ENTRIES);
                         audit::append(db, &[entry.with("last_at", moment(last_at).seconds())]).await
                     }
                     _ => Ok(()),

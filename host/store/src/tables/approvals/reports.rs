@@ -238,26 +238,25 @@ impl Store {
         now: Timestamp,
     ) -> Result<SettledReport> {
         let guard = guard.into();
-        self.write(move |db| {
-            let write = write.clone();
+        self.write(write, move |db, write| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
-                if !claim(db, &write, user).await? {
+                if !claim(db, write, user).await? {
                     return Ok(SettledReport::NotOpen);
                 }
-                let cooldown_ended = match write.end_cooldown {
+                let cooldown_ended = match &write.end_cooldown {
                     Some(entry) => cooldowns::lift(db, user, entry, now).await?,
                     None => false,
                 };
-                if let Some(entry) = write.end_sessions {
-                    portal::end_sessions(db, user, String::new(), entry, now).await?;
+                if let Some(entry) = &write.end_sessions {
+                    portal::end_sessions(db, user, "", entry, now).await?;
                 }
-                if let Some((device, entry)) = write.revoke_device {
-                    portal::revoke_device(db, user, device, CodesOfDevice::End, entry, now)
+                if let Some((device, entry)) = &write.revoke_device {
+                    portal::revoke_device(db, user, *device, CodesOfDevice::End, entry, now)
                         .await?
                         .ok_or(StoreError::Overtaken("the device was removed meanwhile"))?;
                 }
-                audit::append(db, &[write.entry]).await?;
+                audit::append(db, std::slice::from_ref(&write.entry)).await?;
                 Ok(SettledReport::Done { cooldown_ended })
             })
         })

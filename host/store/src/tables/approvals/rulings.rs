@@ -34,9 +34,8 @@ impl Store {
         noted: AuditNote,
         now: Timestamp,
     ) -> Result<RulingOutcome> {
-        self.write(move |db| {
-            let noted = noted.clone();
-            Box::pin(async move { record_ruling(db, delivery, ruling, noted, now).await })
+        self.write(noted, move |db, noted| {
+            Box::pin(record_ruling(db, delivery, ruling, noted, now))
         })
         .await
     }
@@ -46,7 +45,7 @@ async fn record_ruling(
     db: &mut Connection,
     delivery: DeliveryId,
     ruling: Ruling,
-    noted: AuditNote,
+    noted: &AuditNote,
     now: Timestamp,
 ) -> Result<RulingOutcome> {
     let state = match ruling {

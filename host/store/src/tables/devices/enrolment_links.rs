@@ -189,13 +189,12 @@ impl Store {
         now: Timestamp,
     ) -> Result<()> {
         let guard = guard.into();
-        self.write(move |db| {
-            let (enrolment, entries) = (enrolment.clone(), entries.clone());
+        self.write((enrolment, entries), move |db, (enrolment, entries)| {
             Box::pin(async move {
                 guard.lock(db).await?;
                 end_links_of_invited(db, enrolment.user_id, now).await?;
-                insert_enrolment(db, &enrolment, now).await?;
-                audit::append(db, &entries).await
+                insert_enrolment(db, enrolment, now).await?;
+                audit::append(db, entries).await
             })
         })
         .await
@@ -213,15 +212,14 @@ impl Store {
         entry: Entry,
         now: Timestamp,
     ) -> Result<DeviceWrite> {
-        self.write(move |db| {
-            let (enrolment, entry) = (enrolment.clone(), entry.clone());
+        self.write((enrolment, entry), move |db, (enrolment, entry)| {
             Box::pin(async move {
                 if !lock_active_device(db, enrolment.user_id, device).await? {
                     return Ok(DeviceWrite::Inactive);
                 }
                 end_links_of_device(db, enrolment.user_id, device).await?;
-                insert_enrolment(db, &enrolment, now).await?;
-                audit::append(db, &[entry]).await?;
+                insert_enrolment(db, enrolment, now).await?;
+                audit::append(db, std::slice::from_ref(entry)).await?;
                 Ok(DeviceWrite::Done)
             })
         })
@@ -289,8 +287,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         let guard = guard.into();
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
                 let ended = sql::query(
@@ -309,7 +306,7 @@ impl Store {
                     .bind(id.to_string())
                     .execute(&mut *db)
                     .await?;
-                audit::append(db, &[entry]).await?;
+                audit::append(db, std::slice::from_ref(entry)).await?;
                 Ok(true)
             })
         })

@@ -124,8 +124,7 @@ impl Store {
         state: String,
         expires_at: Timestamp,
     ) -> Result<()> {
-        self.write(move |db| {
-            let state = state.clone();
+        self.write(state, move |db, state| {
             Box::pin(async move {
                 sql::query(
                     "INSERT INTO passkey_ceremonies (device_id, purpose, state, expires_at) VALUES ($1, $2, $3, $4)
@@ -155,7 +154,7 @@ impl Store {
         purpose: Digest,
         now: Timestamp,
     ) -> Result<Option<String>> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 let claimed: Option<(String,)> = sql::query_as(
                     "DELETE FROM passkey_ceremonies WHERE device_id = $1 AND purpose = $2 AND expires_at > $3
@@ -183,14 +182,13 @@ impl Store {
         passkey: DevicePasskey,
         entries: Vec<Entry>,
     ) -> Result<DeviceWrite> {
-        self.write(move |db| {
-            let (passkey, entries) = (passkey.clone(), entries.clone());
+        self.write((passkey, entries), |db, (passkey, entries)| {
             Box::pin(async move {
-                let added = insert(db, &passkey).await?;
+                let added = insert(db, passkey).await?;
                 if !added {
                     return Ok(DeviceWrite::Inactive);
                 }
-                audit::append(db, &entries).await?;
+                audit::append(db, entries).await?;
                 Ok(DeviceWrite::Done)
             })
         })
@@ -206,11 +204,8 @@ impl Store {
         device: DeviceId,
         used: PasskeyUse,
     ) -> Result<PasskeyUseOutcome> {
-        self.write(move |db| {
-            let used = used.clone();
-            Box::pin(async move { record_use(db, device, &used).await })
-        })
-        .await
+        self.write(used, move |db, used| Box::pin(record_use(db, device, used)))
+            .await
     }
 
     /// Removes a device's passkey, after an assertion of it.
@@ -223,13 +218,12 @@ impl Store {
         used: PasskeyUse,
         entries: Vec<Entry>,
     ) -> Result<PasskeyUseOutcome> {
-        self.write(move |db| {
-            let (used, entries) = (used.clone(), entries.clone());
+        self.write((used, entries), move |db, (used, entries)| {
             Box::pin(async move {
-                let outcome = record_use(db, device, &used).await?;
+                let outcome = record_use(db, device, used).await?;
                 if outcome == PasskeyUseOutcome::Accepted {
                     delete_passkey(db, device).await?;
-                    audit::append(db, &entries).await?;
+                    audit::append(db, entries).await?;
                 }
                 Ok(outcome)
             })

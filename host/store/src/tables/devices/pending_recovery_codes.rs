@@ -33,8 +33,7 @@ impl Store {
         codes: Vec<(RecoveryCodeId, Digest)>,
         now: Timestamp,
     ) -> Result<DeviceWrite> {
-        self.write(move |db| {
-            let codes = codes.clone();
+        self.write(codes, move |db, codes| {
             Box::pin(async move {
                 if !locks::lock_active_device(db, user, device).await? {
                     return Ok(DeviceWrite::Inactive);
@@ -97,8 +96,7 @@ impl Store {
         since: Timestamp,
         entry: Entry,
     ) -> Result<CodesConfirmation> {
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 if let Some(device) = device
                     && !locks::lock_active_device(db, user, device).await?
@@ -136,7 +134,7 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 enrolment_links::end_own_links(db, user).await?;
-                audit::append(db, &[entry]).await?;
+                audit::append(db, std::slice::from_ref(entry)).await?;
                 Ok(CodesConfirmation::Done)
             })
         })

@@ -107,10 +107,9 @@ impl Store {
         is_own: IsOwnLink,
         now: Timestamp,
     ) -> Result<CodeUse> {
-        self.write(move |db| {
-            let Recovery { enrolment, used, refused } = recovery.clone();
-            let is_own = Arc::clone(&is_own);
+        self.write((recovery, is_own), move |db, (recovery, is_own)| {
             Box::pin(async move {
+                let Recovery { enrolment, used, refused } = recovery;
                 let claimed: Option<(String,)> = sql::query_as(
                     "UPDATE recovery_codes SET used_at = $3, enrolment_id = $4
                      WHERE user_id = $1 AND digest = $2 AND used_at IS NULL AND is_pending = 0
@@ -129,11 +128,11 @@ impl Store {
                     if let Some(link) = own {
                         return Ok(CodeUse::Repeated(link.id));
                     }
-                    audit::append_if_about_user(db, &refused, true).await?;
+                    audit::append_if_about_user(db, refused, true).await?;
                     return Ok(CodeUse::NotOpen);
                 }
-                enrolment_links::insert_enrolment(db, &enrolment, now).await?;
-                audit::append(db, &[used]).await?;
+                enrolment_links::insert_enrolment(db, enrolment, now).await?;
+                audit::append(db, std::slice::from_ref(used)).await?;
                 Ok(CodeUse::Done)
             })
         })

@@ -131,13 +131,11 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<()> {
-        let (application, roles) = (application.clone(), roles.to_vec());
-        self.write(move |db| {
-            let (application, roles, entries) =
-                (application.clone(), roles.clone(), entries.clone());
+        let input = (application.clone(), roles.to_vec(), entries);
+        self.write(input, move |db, (application, roles, entries)| {
             Box::pin(async move {
-                assign(db, &application, to, &roles, now).await?;
-                audit::append(db, &entries).await
+                assign(db, application, to, roles, now).await?;
+                audit::append(db, entries).await
             })
         })
         .await
@@ -155,12 +153,11 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<()> {
-        let application = application.clone();
-        self.write(move |db| {
-            let (application, entries) = (application.clone(), entries.clone());
+        let input = (application.clone(), entries);
+        self.write(input, move |db, (application, entries)| {
             Box::pin(async move {
-                unassign(db, &application, from, now).await?;
-                audit::append(db, &entries).await
+                unassign(db, application, from, now).await?;
+                audit::append(db, entries).await
             })
         })
         .await

@@ -83,11 +83,10 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<()> {
-        self.write(move |db| {
-            let (change, entries) = (change.clone(), entries.clone());
+        self.write((change, entries), move |db, (change, entries)| {
             Box::pin(async move {
-                change_members(db, group, &change, now).await?;
-                audit::append(db, &entries).await
+                change_members(db, group, change, now).await?;
+                audit::append(db, entries).await
             })
         })
         .await

@@ -119,11 +119,10 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn add_saml_key(&self, key: SamlKey, entry: Entry) -> Result<bool> {
-        self.write(move |db| {
-            let (key, entry) = (key.clone(), entry.clone());
+        self.write((key, entry), |db, (key, entry)| {
             Box::pin(async move {
-                let is_stored = insert(db, &key).await?;
-                audit::append_if(db, is_stored, &[entry]).await
+                let is_stored = insert(db, key).await?;
+                audit::append_if(db, is_stored, std::slice::from_ref(entry)).await
             })
         })
         .await
@@ -139,8 +138,7 @@ impl Store {
         now: Timestamp,
         entry: Entry,
     ) -> Result<Transition> {
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let changed = sql::query(
                     "UPDATE saml_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2",
@@ -149,7 +147,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                audit::append_if(db, changed == 1, &[entry]).await?;
+                audit::append_if(db, changed == 1, std::slice::from_ref(entry)).await?;
                 Ok(Transition::of_rows(changed))
             })
         })
@@ -161,8 +159,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_saml_key(&self, id: KeyId, entries: Vec<Entry>) -> Result<KeyDeletion> {
-        self.write(move |db| {
-            let entries = entries.clone();
+        self.write(entries, move |db, entries| {
             Box::pin(async move {
                 // The lock serializes two concurrent deletions. Otherwise each of them would see the other's key.
                 sql::query(
@@ -180,7 +177,7 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if deleted == 1 {
-                    audit::append(db, &entries).await?;
+                    audit::append(db, entries).await?;
                     return Ok(KeyDeletion::Deleted);
                 }
                 let left: Option<(String,)> = sql::query_as("SELECT id FROM saml_keys WHERE id = $1")

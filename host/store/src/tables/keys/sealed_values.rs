@@ -130,11 +130,10 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn replace_sealed(&self, resealed: Vec<(SealedValue, String)>) -> Result<()> {
-        self.write(move |db| {
-            let resealed = resealed.clone();
+        self.write(resealed, |db, resealed| {
             Box::pin(async move {
                 for (value, sealed) in resealed {
-                    replace(db, &value, sealed).await?;
+                    replace(db, value, sealed).await?;
                 }
                 Ok(())
             })
@@ -164,7 +163,7 @@ impl Store {
     }
 }
 
-async fn replace(db: &mut Connection, value: &SealedValue, sealed: String) -> Result<()> {
+async fn replace(db: &mut Connection, value: &SealedValue, sealed: &str) -> Result<()> {
     let statement = match &value.place {
         SealedPlace::SigningKey(id, _) => {
             sql::query("UPDATE signing_keys SET sealed = $3 WHERE id = $1 AND sealed = $2")
@@ -183,8 +182,8 @@ async fn replace(db: &mut Connection, value: &SealedValue, sealed: String) -> Re
         .bind(application.to_string()),
     };
     statement
-        .bind(value.sealed.clone())
-        .bind(sealed)
+        .bind(&value.sealed)
+        .bind(sealed.to_owned())
         .execute(db)
         .await?;
     Ok(())

@@ -156,10 +156,9 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn add_wrapped_keys(&self, keys: Vec<WrappedKey>) -> Result<()> {
-        self.write(move |db| {
-            let keys = keys.clone();
+        self.write(keys, |db, keys| {
             Box::pin(async move {
-                for key in &keys {
+                for key in keys {
                     insert(&mut *db, key).await?;
                 }
                 Ok(())
@@ -175,8 +174,7 @@ impl Store {
     /// If the database fails, or the audit log cannot be extended.
     pub async fn add_sealing_key(&self, key: WrappedKey, entry: Entry) -> Result<NewSealingKey> {
         let kind = self.instance.kind;
-        self.write(move |db| {
-            let (key, entry) = (key.clone(), entry.clone());
+        self.write((key, entry), move |db, (key, entry)| {
             Box::pin(async move {
                 let others = others(kind, db, &key.master_key).await?;
                 if others > 0 {
@@ -188,20 +186,20 @@ impl Store {
                          WHERE own.purpose = wrapped_keys.purpose AND own.generation = wrapped_keys.generation
                            AND own.master_key = $1) LIMIT 1",
                 )
-                .bind(key.master_key.clone())
+                .bind(&key.master_key)
                 .fetch_optional(&mut *db)
                 .await?;
                 if lacking.is_some() {
                     return Ok(NewSealingKey::Incomplete);
                 }
-                if !insert(&mut *db, &key).await? {
+                if !insert(&mut *db, key).await? {
                     return Ok(NewSealingKey::Known);
                 }
                 sql::query("DELETE FROM wrapped_keys WHERE master_key <> $1")
-                .bind(key.master_key.clone())
+                .bind(&key.master_key)
                 .execute(&mut *db)
                 .await?;
-                audit::append(db, &[entry]).await?;
+                audit::append(db, std::slice::from_ref(entry)).await?;
                 Ok(NewSealingKey::Added)
             })
         })
@@ -214,7 +212,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn note_replaced_sealing_keys(&self, below: u32, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE wrapped_keys
@@ -236,8 +234,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_sealing_keys(&self, below: u32, entry: Entry) -> Result<bool> {
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let deleted = sql::query(
                     "DELETE FROM wrapped_keys WHERE purpose = 'sealing' AND generation < $1",
@@ -245,7 +242,7 @@ impl Store {
                 .bind(i64::from(below))
                 .execute(&mut *db)
                 .await?;
-                audit::append_if(db, deleted > 0, &[entry]).await
+                audit::append_if(db, deleted > 0, std::slice::from_ref(entry)).await
             })
         })
         .await

@@ -133,9 +133,7 @@ impl Store {
         lease: Duration,
         now: Timestamp,
     ) -> Result<Option<LogoutDelivery>> {
-        let application = application.to_string();
-        self.write(move |db| {
-            let application = application.clone();
+        self.write(application.to_string(), move |db, application| {
             Box::pin(async move {
                 let row: Option<DeliveryRow> = sql::query_as(
                     "UPDATE logout_deliveries SET attempts = attempts + 1, next_attempt_at = $2
@@ -166,18 +164,17 @@ impl Store {
         delivery: LogoutDelivery,
         again: Option<Timestamp>,
     ) -> Result<()> {
-        self.write(move |db| {
-            let delivery = delivery.clone();
+        self.write(delivery, move |db, delivery| {
             Box::pin(async move {
                 let query = match again {
                     Some(again) => {
                         sql::query("UPDATE logout_deliveries SET next_attempt_at = $3 WHERE id = $1 AND attempts = $2")
-                            .bind(delivery.id)
+                            .bind(&delivery.id)
                             .bind(i64::from(delivery.attempts))
                             .bind(again.millis())
                     }
                     None => sql::query("DELETE FROM logout_deliveries WHERE id = $1 AND attempts = $2")
-                        .bind(delivery.id)
+                        .bind(&delivery.id)
                         .bind(i64::from(delivery.attempts)),
                 };
                 query.execute(db).await?;

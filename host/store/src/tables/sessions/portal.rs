@@ -122,8 +122,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<SessionEnd>> {
         let guard = guard.into();
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
                 let open: Option<(String,)> = sql::query_as(
@@ -134,8 +133,8 @@ impl Store {
                 .fetch_optional(&mut *db)
                 .await?;
                 let Some((sid,)) = open else { return Ok(None) };
-                audit::append(db, &[entry]).await?;
-                sessions::log_out(db, sid, now).await.map(Some)
+                audit::append(db, std::slice::from_ref(entry)).await?;
+                sessions::log_out(db, &sid, now).await.map(Some)
             })
         })
         .await
@@ -210,8 +209,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<SessionEnd> {
         let guard = guard.into();
-        self.write(move |db| {
-            let (keep, entry) = (keep.clone(), entry.clone());
+        self.write((keep, entry), move |db, (keep, entry)| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
                 end_sessions(db, user, keep, entry, now).await
@@ -247,8 +245,7 @@ impl Store {
         name: String,
         entry: Entry,
     ) -> Result<DeviceWrite> {
-        self.write(move |db| {
-            let (name, entry) = (name.clone(), entry.clone());
+        self.write((name, entry), move |db, (name, entry)| {
             Box::pin(async move {
                 let renamed =
                     sql::query("UPDATE devices SET name = $3 WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL")
@@ -260,7 +257,7 @@ impl Store {
                 if renamed == 0 {
                     return Ok(DeviceWrite::Inactive);
                 }
-                audit::append(db, &[entry]).await?;
+                audit::append(db, std::slice::from_ref(entry)).await?;
                 Ok(DeviceWrite::Done)
             })
         })
@@ -283,8 +280,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<SessionEnd>> {
         let guard = guard.into();
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
                 revoke_device(db, user, id, codes, entry, now).await
@@ -298,19 +294,19 @@ impl Store {
 pub(crate) async fn end_sessions(
     db: &mut Connection,
     user: UserId,
-    keep: String,
-    entry: Entry,
+    keep: &str,
+    entry: &Entry,
     now: Timestamp,
 ) -> Result<SessionEnd> {
     let open: Vec<(String,)> = sql::query_as(
         "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY sid",
     )
     .bind(user.to_string())
-    .bind(keep)
+    .bind(keep.to_owned())
     .fetch_all(&mut *db)
     .await?;
     if !open.is_empty() {
-        audit::append(db, &[entry.with("sessions", open.len())]).await?;
+        audit::append(db, &[entry.clone().with("sessions", open.len())]).await?;
     }
     end_all(db, open, now).await
 }
@@ -321,7 +317,7 @@ pub(crate) async fn revoke_device(
     user: UserId,
     id: DeviceId,
     codes: CodesOfDevice,
-    entry: Entry,
+    entry: &Entry,
     now: Timestamp,
 ) -> Result<Option<SessionEnd>> {
     let revoked = sql::query(
@@ -356,6 +352,7 @@ pub(crate) async fn revoke_device(
     .fetch_all(&mut *db)
     .await?;
     let entry = entry
+        .clone()
         .with("sessions", begun.len())
         .with("recovery_codes", ended);
     audit::append(db, &[entry]).await?;
@@ -366,7 +363,7 @@ pub(crate) async fn revoke_device(
 async fn end_all(db: &mut Connection, sids: Vec<(String,)>, now: Timestamp) -> Result<SessionEnd> {
     let mut all = SessionEnd::default();
     for (sid,) in sids {
-        let ended = sessions::log_out(db, sid, now).await?;
+        let ended = sessions::log_out(db, &sid, now).await?;
         all.participants.extend(ended.participants);
         all.browsers.extend(ended.browsers);
     }

@@ -93,8 +93,7 @@ impl Store {
         turns: Vec<LogoutTurn>,
         now: Timestamp,
     ) -> Result<()> {
-        self.write(move |db| {
-            let (logout, turns) = (logout.clone(), turns.clone());
+        self.write((logout, turns), move |db, (logout, turns)| {
             Box::pin(async move {
                 sql::query(
                     "INSERT INTO saml_logouts (id, browsers, continuation, created_at, expires_at, browser)
@@ -194,8 +193,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn start_saml_logout_turn(&self, request: String, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
-            let request = request.clone();
+        self.write(request, move |db, request| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE saml_logout_requests SET requested_at = $2
@@ -222,15 +220,14 @@ impl Store {
         application: Did,
         outcome: LogoutOutcome,
     ) -> Result<Option<LogoutId>> {
-        self.write(move |db| {
-            let (request, application) = (request.clone(), application.to_string());
+        self.write((request, application), move |db, (request, application)| {
             Box::pin(async move {
                 let row: Option<(String, String)> = sql::query_as(
                     "UPDATE saml_logout_requests SET outcome = $3
                      WHERE id = $1 AND application_id = $2 AND outcome IS NULL RETURNING id, logout_id",
                 )
                 .bind(request)
-                .bind(application)
+                .bind(application.to_string())
                 .bind(outcome_text(outcome))
                 .fetch_optional(db)
                 .await?;
@@ -246,7 +243,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn finish_saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<Transition> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 let finished = sql::query(
                     "UPDATE saml_logouts SET finished_at = $2

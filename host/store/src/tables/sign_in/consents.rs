@@ -112,11 +112,8 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn remember_consent(&self, grant: ConsentGrant, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
-            let grant = grant.clone();
-            Box::pin(async move { remember(db, &grant, now).await })
-        })
-        .await
+        self.write(grant, move |db, grant| Box::pin(remember(db, grant, now)))
+            .await
     }
 
     /// The scopes that a user granted to an application and that are valid at `now`.
@@ -187,13 +184,12 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         let guard = guard.into();
-        self.write(move |db| {
-            let (application, entries) = (application.to_string(), entries.clone());
+        self.write((application.to_string(), entries), move |db, (application, entries)| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
                 let deleted = sql::query("DELETE FROM consents WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
-                    .bind(application.clone())
+                    .bind(application)
                     .execute(&mut *db)
                     .await?;
                 sql::query("UPDATE accounts
@@ -208,7 +204,7 @@ impl Store {
                 if deleted == 0 {
                     return Ok(false);
                 }
-                audit::append(db, &entries).await?;
+                audit::append(db, entries).await?;
                 Ok(true)
             })
         })

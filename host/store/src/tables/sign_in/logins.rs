@@ -75,8 +75,7 @@ impl Store {
         login: Login,
         bounds: Option<OpenSignIns>,
     ) -> Result<()> {
-        self.write(move |db| {
-            let (login, bounds) = (login.clone(), bounds.clone());
+        self.write((login, bounds), |db, (login, bounds)| {
             Box::pin(async move {
                 let session = match &login.stage {
                     LoginStage::SignedIn(session) => Some(session.to_string()),
@@ -100,8 +99,8 @@ impl Store {
                 .bind(i64::from(bounds.as_ref().is_some_and(|bounds| bounds.is_known)))
                 .execute(&mut *db)
                 .await?;
-                match &bounds {
-                    Some(bounds) => open_sign_ins::evict_sign_ins(db, &login, bounds).await,
+                match bounds {
+                    Some(bounds) => open_sign_ins::evict_sign_ins(db, login, bounds).await,
                     None => Ok(()),
                 }
             })
@@ -132,7 +131,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn reset_login(&self, id: LoginId) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE logins SET approval_id = NULL, session_id = NULL,
@@ -168,7 +167,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn continue_login(&self, id: LoginId, session: SessionId) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE logins SET session_id = $2

@@ -59,8 +59,8 @@ impl Store {
         replaces: Option<Vec<u8>>,
         entries: Vec<Entry>,
     ) -> Result<DeviceWrite> {
-        self.write(move |db| {
-            let (passkey, replaces, entries) = (passkey.clone(), replaces.clone(), entries.clone());
+        let input = (passkey, replaces, entries);
+        self.write(input, |db, (passkey, replaces, entries)| {
             Box::pin(async move {
                 locks::lock_device(db, passkey.device_id).await?;
                 if let Some(old) = replaces {
@@ -70,10 +70,10 @@ impl Store {
                         .execute(&mut *db)
                         .await?;
                 }
-                if !insert(db, &passkey).await? {
+                if !insert(db, passkey).await? {
                     return Ok(DeviceWrite::Inactive);
                 }
-                audit::append(db, &entries).await?;
+                audit::append(db, entries).await?;
                 Ok(DeviceWrite::Done)
             })
         })
@@ -91,10 +91,9 @@ impl Store {
         at: Timestamp,
         entries: Vec<Entry>,
     ) -> Result<PasskeyUseOutcome> {
-        self.write(move |db| {
-            let (used, entries) = (used.clone(), entries.clone());
+        self.write((used, entries), move |db, (used, entries)| {
             Box::pin(async move {
-                if record_use(db, device, &used).await? == PasskeyUseOutcome::Rejected {
+                if record_use(db, device, used).await? == PasskeyUseOutcome::Rejected {
                     return Ok(PasskeyUseOutcome::Rejected);
                 }
                 let agreed = sql::query(
@@ -106,7 +105,7 @@ impl Store {
                 .execute(&mut *db)
                 .await?;
                 if agreed > 0 {
-                    audit::append(db, &entries).await?;
+                    audit::append(db, entries).await?;
                 }
                 Ok(PasskeyUseOutcome::Accepted)
             })
@@ -126,8 +125,7 @@ impl Store {
         now: Timestamp,
         entries: Vec<Entry>,
     ) -> Result<bool> {
-        self.write(move |db| {
-            let entries = entries.clone();
+        self.write(entries, move |db, entries| {
             Box::pin(async move {
                 locks::lock_device(db, device).await?;
                 let stopped = sql::query(
@@ -153,7 +151,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                audit::append(db, &entries).await?;
+                audit::append(db, entries).await?;
                 Ok(true)
             })
         })
@@ -172,8 +170,7 @@ impl Store {
         state: String,
         now: Timestamp,
     ) -> Result<bool> {
-        self.write(move |db| {
-            let state = state.clone();
+        self.write(state, move |db, state| {
             Box::pin(async move {
                 let begun = sql::query(
                     "INSERT INTO sign_in_ceremonies (login_id, state)
@@ -205,7 +202,7 @@ impl Store {
         browser: Digest,
         now: Timestamp,
     ) -> Result<Option<String>> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 let claimed: Option<(String,)> = sql::query_as(
                     "DELETE FROM sign_in_ceremonies
@@ -237,9 +234,8 @@ impl Store {
         request: PasskeyApproval,
         now: Timestamp,
     ) -> Result<PasskeyApprovalOutcome> {
-        self.write(move |db| {
-            let request = request.clone();
-            Box::pin(async move { approve(db, request, now).await })
+        self.write(request, move |db, request| {
+            Box::pin(approve(db, request, now))
         })
         .await
     }
@@ -247,7 +243,7 @@ impl Store {
 
 async fn approve(
     db: &mut Connection,
-    request: PasskeyApproval,
+    request: &PasskeyApproval,
     now: Timestamp,
 ) -> Result<PasskeyApprovalOutcome> {
     let PasskeyApproval {
@@ -257,11 +253,12 @@ async fn approve(
         used,
         entry,
     } = request;
+    let (user, device) = (*user, *device);
     let ApprovalSubject::SignIn(login) = approval.subject else {
         return Err(StoreError::Internal("a passkey approves sign-ins only"));
     };
     if !locks::lock_active_device(db, user, device).await?
-        || record_use(db, device, &used).await? == PasskeyUseOutcome::Rejected
+        || record_use(db, device, used).await? == PasskeyUseOutcome::Rejected
         || !is_agreed(db, device).await?
     {
         return Ok(PasskeyApprovalOutcome::Rejected);
@@ -284,12 +281,12 @@ async fn approve(
     if claimed == 0 {
         return Ok(PasskeyApprovalOutcome::NotOpen);
     }
-    insert_approved(db, login, &approval, (user, device), application).await?;
+    insert_approved(db, login, approval, (user, device), application).await?;
     devices::record_use(db, device, now).await?;
     cooldowns::reset_denials(db, &user.to_string()).await?;
     // Another tab may show the login page.
     deferred::record_change(db, Change::Login(login))?;
-    audit::append(db, &[entry]).await?;
+    audit::append(db, std::slice::from_ref(entry)).await?;
     Ok(PasskeyApprovalOutcome::Approved)
 }
 

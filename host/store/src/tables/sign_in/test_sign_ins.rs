@@ -113,8 +113,7 @@ impl Store {
         step: StepRecord,
         entry: Entry,
     ) -> Result<()> {
-        self.write(move |db| {
-            let (test_sign_in, step, entry) = (test_sign_in.clone(), step.clone(), entry.clone());
+        self.write((test_sign_in, step, entry), |db, (test_sign_in, step, entry)| {
             Box::pin(async move {
                 sql::query(
                     "INSERT INTO test_sign_ins (id, application_id, user_id, session_id, browser, created_at,
@@ -130,8 +129,8 @@ impl Store {
                 .bind(test_sign_in.expires_at.millis())
                 .execute(&mut *db)
                 .await?;
-                insert_step(&mut *db, test_sign_in.id, &step).await?;
-                audit::append(db, &[entry]).await
+                insert_step(&mut *db, test_sign_in.id, step).await?;
+                audit::append(db, std::slice::from_ref(entry)).await
             })
         })
         .await
@@ -215,11 +214,8 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn record_test_sign_in_step(&self, id: TestSignInId, step: StepRecord) -> Result<()> {
-        self.write(move |db| {
-            let step = step.clone();
-            Box::pin(async move { insert_step(db, id, &step).await })
-        })
-        .await
+        self.write(step, move |db, step| Box::pin(insert_step(db, id, step)))
+            .await
     }
 
     /// Sets the login that may answer a test sign-in, in place of an earlier one. Only the browser with this digest may
@@ -234,7 +230,7 @@ impl Store {
         browser: Digest,
         now: Timestamp,
     ) -> Result<Transition> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 let updated = sql::query(
                     "UPDATE test_sign_ins SET login_id = $2
@@ -262,7 +258,7 @@ impl Store {
         id: TestSignInId,
         session: SessionId,
     ) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query("UPDATE test_sign_ins SET created_session = $2 WHERE id = $1")
                     .bind(id.to_string())
@@ -280,7 +276,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn claim_test_sign_in(&self, id: TestSignInId, now: Timestamp) -> Result<Transition> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 let claimed = sql::query(
                     "UPDATE test_sign_ins SET claimed_at = $2
@@ -307,8 +303,7 @@ impl Store {
         end: TestSignInResult,
         now: Timestamp,
     ) -> Result<Transition> {
-        self.write(move |db| {
-            let end = end.clone();
+        self.write(end, move |db, end| {
             Box::pin(async move {
                 let ended: Option<(Option<String>,)> = sql::query_as(
                     "UPDATE test_sign_ins SET finished_at = $2, outcome = $3, result = $4
@@ -317,7 +312,7 @@ impl Store {
                 .bind(id.to_string())
                 .bind(now.millis())
                 .bind(end.outcome.as_str())
-                .bind(end.result.clone())
+                .bind(&end.result)
                 .fetch_optional(&mut *db)
                 .await?;
                 let Some((session,)) = ended else { return Ok(Transition::NotOpen) };
@@ -333,7 +328,7 @@ impl Store {
                         .await?;
                 }
                 deferred::record_change(db, Change::TestSignIn(id))?;
-                audit::append(db, &[end.entry]).await?;
+                audit::append(db, std::slice::from_ref(&end.entry)).await?;
                 Ok(Transition::Done)
             })
         })

@@ -23,8 +23,7 @@ impl Store {
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn begin_token_epoch(&self, now: Timestamp, entry: Entry) -> Result<u32> {
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let epoch = begin_epoch(db, now).await?;
                 sql::query(
@@ -44,7 +43,7 @@ impl Store {
                 for statement in ENDED {
                     sql::query(statement).execute(&mut *db).await?;
                 }
-                audit::append(db, &[entry]).await?;
+                audit::append(db, std::slice::from_ref(entry)).await?;
                 Ok(epoch)
             })
         })

@@ -31,7 +31,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn record_token_use(&self, family: FamilyId, counter: u32) -> Result<bool> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 let changed = sql::query(
                     "UPDATE token_families SET used_counter = $2 WHERE id = $1 AND counter = $2 AND used_counter < $2",
@@ -61,8 +61,7 @@ impl Store {
         reuse: Entry,
         now: Timestamp,
     ) -> Result<Rotation> {
-        self.write(move |db| {
-            let reuse = reuse.clone();
+        self.write(reuse, move |db, reuse| {
             Box::pin(async move {
                 let first = next_counter(counter, family)?;
                 if let Some(epoch) = replace_first(db, family, first, retry_at, access).await? {
@@ -72,7 +71,7 @@ impl Store {
                     });
                 }
                 revoke(db, family, now).await?;
-                audit::append(db, &[reuse]).await?;
+                audit::append(db, std::slice::from_ref(reuse)).await?;
                 Ok(Rotation::Reused)
             })
         })
@@ -89,7 +88,7 @@ impl Store {
         counter: u32,
         retry_at: Timestamp,
     ) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE token_families SET retry_at = 0 WHERE id = $1 AND counter = $2 AND retry_at = $3",

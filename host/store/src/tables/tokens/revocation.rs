@@ -12,7 +12,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn revoke_family(&self, family: FamilyId, now: Timestamp) -> Result<()> {
-        self.write(move |db| Box::pin(async move { revoke(db, family, now).await }))
+        self.write((), move |db, ()| Box::pin(revoke(db, family, now)))
             .await
     }
 
@@ -21,7 +21,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn spend_code(&self, family: FamilyId, now: Timestamp) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE token_families SET revoked_at = $2
@@ -42,7 +42,7 @@ impl Store {
     /// # Errors
     /// If the database fails.
     pub async fn revoke_access(&self, id: TokenId, expires_at: Timestamp) -> Result<()> {
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "INSERT INTO revoked_tokens (id, expires_at) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING",

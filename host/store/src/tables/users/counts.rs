@@ -60,7 +60,7 @@ impl Store {
 
     /// Replaces the recorded changes by one row for each state, if there are many.
     pub(crate) async fn sum_up_counts(&self) -> Result<()> {
-        self.write(|db| {
+        self.write((), |db, ()| {
             Box::pin(async move {
                 let many: Option<(i64,)> =
                     sql::query_as("SELECT change FROM user_counts LIMIT 1 OFFSET $1")

@@ -46,12 +46,8 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         let guard = guard.into();
-        self.write(move |db| {
-            let ExternalAuthenticator {
-                channel,
-                identifier,
-            } = identifier.clone();
-            let (entries, activated) = (entries.clone(), activated.clone());
+        let input = (identifier, entries, activated);
+        self.write(input, move |db, (identifier, entries, activated)| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
                 let set = sql::query(
@@ -60,14 +56,14 @@ impl Store {
                      ON CONFLICT (user_id, channel) DO UPDATE SET identifier = excluded.identifier",
                 )
                 .bind(user.to_string())
-                .bind(channel)
-                .bind(identifier)
+                .bind(&identifier.channel)
+                .bind(&identifier.identifier)
                 .execute(&mut *db)
                 .await?;
                 if set == 0 {
                     return Ok(false);
                 }
-                audit::append(db, &entries).await?;
+                audit::append(db, entries).await?;
                 users::activate(db, user, activated.as_ref(), now).await?;
                 Ok(true)
             })
@@ -85,9 +81,9 @@ impl Store {
         channel: &str,
         entries: Vec<Entry>,
     ) -> Result<bool> {
-        let (guard, channel) = (guard.into(), channel.to_owned());
-        self.write(move |db| {
-            let (channel, entries) = (channel.clone(), entries.clone());
+        let guard = guard.into();
+        let input = (channel.to_owned(), entries);
+        self.write(input, move |db, (channel, entries)| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
                 let removed = sql::query(
@@ -100,7 +96,7 @@ impl Store {
                 if removed == 0 {
                     return Ok(false);
                 }
-                audit::append(db, &entries).await?;
+                audit::append(db, entries).await?;
                 Ok(true)
             })
         })

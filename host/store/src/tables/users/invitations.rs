@@ -110,8 +110,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<()> {
         let guard = guard.into();
-        self.write(move |db| {
-            let invitation = invitation.clone();
+        self.write(invitation, move |db, invitation| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
                 let ended = end_links_of_invited(db, user, now).await?;
@@ -119,17 +118,17 @@ impl Store {
                     enrolment,
                     inviter,
                     sealed_link,
-                    mut entries,
+                    entries,
                     resent,
                 } = invitation;
-                insert_enrolment(db, &enrolment, now).await?;
+                insert_enrolment(db, enrolment, now).await?;
                 let id = enrolment.id.to_string();
                 let delivery = sealed_link.as_ref().map(|_| MailDelivery::Queued);
                 sql::query(
                     "UPDATE enrolments SET inviter_kind = $2, inviter_id = $3, delivery = $4, delivery_at = $5
                      WHERE id = $1",
                 )
-                .bind(id.clone())
+                .bind(&id)
                 .bind(inviter.kind().to_owned())
                 .bind(inviter.id())
                 .bind(delivery.map(MailDelivery::as_str))
@@ -147,7 +146,8 @@ impl Store {
                     .execute(&mut *db)
                     .await?;
                 }
-                entries.extend(resent.filter(|_| ended > 0));
+                let resent = resent.iter().filter(|_| ended > 0);
+                let entries: Vec<Entry> = entries.iter().chain(resent).cloned().collect();
                 audit::append(db, &entries).await
             })
         })
@@ -165,14 +165,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         let guard = UserGuard::from(user);
-        self.write(move |db| {
-            let entry = entry.clone();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
                 if end_links_of_invited(db, user, now).await? == 0 {
                     return Ok(false);
                 }
-                audit::append(db, &[entry]).await?;
+                audit::append(db, std::slice::from_ref(entry)).await?;
                 Ok(true)
             })
         })
@@ -242,7 +241,7 @@ impl Store {
         {
             return Ok(None);
         }
-        self.write(move |db| {
+        self.write((), move |db, ()| {
             Box::pin(async move {
                 let row: Option<MailRow> = sql::query_as(
                     "UPDATE invitation_mails SET attempts = attempts + 1, next_attempt_at = $1
@@ -287,19 +286,18 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         let (id, attempt) = (mail.enrolment.to_string(), i64::from(mail.attempt));
-        self.write(move |db| {
-            let (id, outcome, entry) = (id.clone(), outcome.clone(), entry.clone());
+        self.write((id, outcome, entry), move |db, (id, outcome, entry)| {
             Box::pin(async move {
-                let settled = match &outcome {
+                let settled = match outcome {
                     MailOutcome::Retry { at, .. } => sql::query(
                         "UPDATE invitation_mails SET next_attempt_at = $3 WHERE enrolment_id = $1 AND attempts = $2",
                     )
-                    .bind(id.clone())
+                    .bind(id)
                     .bind(attempt)
                     .bind(at.millis()),
                     MailOutcome::Sent | MailOutcome::GivenUp { .. } => {
                         sql::query("DELETE FROM invitation_mails WHERE enrolment_id = $1 AND attempts = $2")
-                            .bind(id.clone())
+                            .bind(id)
                             .bind(attempt)
                     }
                 };

@@ -147,11 +147,10 @@ impl Store {
     /// # Errors
     /// [`StoreError::Taken`] if another user has the name or the email address. Otherwise if the database fails.
     pub async fn insert_user(&self, user: User, entries: Vec<Entry>) -> Result<()> {
-        self.write(move |db| {
-            let (user, entries) = (user.clone(), entries.clone());
+        self.write((user, entries), |db, (user, entries)| {
             Box::pin(async move {
-                insert(db, &user).await?;
-                audit::append(db, &entries).await
+                insert(db, user).await?;
+                audit::append(db, entries).await
             })
         })
         .await
@@ -169,8 +168,7 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<UserUpdateOutcome> {
-        self.write(move |db| {
-            let entries = entries.clone();
+        self.write(entries, move |db, entries| {
             Box::pin(async move {
                 let Some(was) = read_user(db, id)
                     .await?
@@ -186,7 +184,7 @@ impl Store {
                     Err(StoreError::Stale) => return Ok(UserUpdateOutcome::Stale),
                     held => held?,
                 };
-                delete(db, &was, &entries, now).await?;
+                delete(db, &was, entries, now).await?;
                 Ok(UserUpdateOutcome::Done)
             })
         })
@@ -206,9 +204,8 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<VersionedWrite> {
-        self.write(move |db| {
-            let (name, entries) = (name.clone(), entries.clone());
-            Box::pin(async move { erase(db, (id, version), name.as_str(), &entries, now).await })
+        self.write((name, entries), move |db, (name, entries)| {
+            Box::pin(erase(db, (id, version), name.as_str(), entries, now))
         })
         .await
     }

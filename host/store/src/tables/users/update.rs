@@ -155,10 +155,10 @@ impl Store {
         before: LifecycleState,
         entries: Vec<Entry>,
     ) -> Result<UserUpdateOutcome> {
-        self.write(move |db| {
-            let (user, mut entries) = (user.clone(), entries.clone());
+        self.write((user, entries), move |db, (user, entries)| {
             Box::pin(async move {
-                let outcome = update(db, &user, before, &mut entries).await?;
+                let mut entries = entries.clone();
+                let outcome = update(db, user, before, &mut entries).await?;
                 if outcome == UserUpdateOutcome::Done {
                     audit::append(db, &entries).await?;
                 }
@@ -174,9 +174,9 @@ impl Store {
     /// [`StoreError::Overtaken`] if a user was changed since it was read, or is the last owner; [`StoreError::Taken`]
     /// if another user has a name of theirs.
     pub async fn save_users(&self, writes: Vec<UserWrite>) -> Result<()> {
-        self.write(move |db| {
-            let mut writes = writes.clone();
+        self.write(writes, |db, writes| {
             Box::pin(async move {
+                let mut writes = writes.clone();
                 for write in &mut writes {
                     let Some(before) = write.before else { continue };
                     match update(db, &write.user, before, &mut write.entries).await? {

@@ -126,19 +126,14 @@ impl Store {
         let mut manifest = manifest;
         manifest.writes.sort_by_key(|(write, _)| write.rank());
         manifest.expected.sort();
-        self.write(move |db| {
-            let ManifestWrites {
-                owner,
-                expected,
-                writes,
-            } = manifest.clone();
+        self.write(manifest, move |db, manifest| {
             Box::pin(async move {
-                lock(db, &expected, &writes, now).await?;
-                for (write, entries) in writes {
-                    if execute(db, &owner, write, now).await? == VersionedWrite::Stale {
+                lock(db, &manifest.expected, &manifest.writes, now).await?;
+                for (write, entries) in &manifest.writes {
+                    if execute(db, &manifest.owner, write, now).await? == VersionedWrite::Stale {
                         return Err(StoreError::Stale);
                     }
-                    audit::append(db, &entries).await?;
+                    audit::append(db, entries).await?;
                 }
                 Ok(())
             })
@@ -213,73 +208,73 @@ const fn must_be_some(rows: u64) -> Result<()> {
 async fn execute(
     db: &mut Connection,
     owner: &ManifestOwner,
-    write: ManagedWrite,
+    write: &ManagedWrite,
     now: Timestamp,
 ) -> Result<VersionedWrite> {
     match write {
         ManagedWrite::InsertClient(application, key) => {
-            applications::insert(db, &application).await?;
+            applications::insert(db, application).await?;
             manage(
                 db,
                 MANAGE_APPLICATION,
                 application.id.to_string(),
-                (owner, &key),
+                (owner, key),
             )
             .await
         }
-        ManagedWrite::UpdateClient(application) => applications::update(db, &application).await,
+        ManagedWrite::UpdateClient(application) => applications::update(db, application).await,
         ManagedWrite::InsertServiceProvider(provider, signing, key) => {
-            service_providers::insert(db, &provider, &signing).await?;
+            service_providers::insert(db, provider, signing).await?;
             manage(
                 db,
                 MANAGE_APPLICATION,
                 provider.id.to_string(),
-                (owner, &key),
+                (owner, key),
             )
             .await
         }
         ManagedWrite::UpdateServiceProvider(provider) => {
-            service_providers::update(db, &provider).await
+            service_providers::update(db, provider).await
         }
         ManagedWrite::AdoptApplication(id, key) => {
-            manage(db, ADOPT_APPLICATION, id.to_string(), (owner, &key)).await
+            manage(db, ADOPT_APPLICATION, id.to_string(), (owner, key)).await
         }
         ManagedWrite::DeleteApplication(id, version) => {
-            applications::delete(db, &id, version).await
+            applications::delete(db, id, *version).await
         }
         ManagedWrite::ChangeLogo {
             application,
             before,
             after,
-        } => logos::change(db, &application, before, after.as_ref()).await,
+        } => logos::change(db, application, before.as_ref(), after.as_ref()).await,
         ManagedWrite::InsertGroup(group, key) => {
-            groups::insert(db, &group).await?;
-            manage(db, MANAGE_GROUP, group.id.to_string(), (owner, &key)).await
+            groups::insert(db, group).await?;
+            manage(db, MANAGE_GROUP, group.id.to_string(), (owner, key)).await
         }
-        ManagedWrite::UpdateGroup(group) => groups::update(db, &group, now).await,
+        ManagedWrite::UpdateGroup(group) => groups::update(db, group, now).await,
         ManagedWrite::AdoptGroup(id, key) => {
-            manage(db, ADOPT_GROUP, id.to_string(), (owner, &key)).await
+            manage(db, ADOPT_GROUP, id.to_string(), (owner, key)).await
         }
-        ManagedWrite::DeleteGroup(id, version) => groups::delete(db, (id, version), now).await,
+        ManagedWrite::DeleteGroup(id, version) => groups::delete(db, (*id, *version), now).await,
         ManagedWrite::ChangeMembers(group, change) => {
-            members::change_members_of_locked(db, group, &change, now).await?;
+            members::change_members_of_locked(db, *group, change, now).await?;
             Ok(VersionedWrite::Done)
         }
         ManagedWrite::Assign(application, to, roles) => {
-            assignments::assign(db, &application, to, &roles, now).await?;
-            manage_assignment(db, owner, &application, to).await
+            assignments::assign(db, application, *to, roles, now).await?;
+            manage_assignment(db, owner, application, *to).await
         }
         ManagedWrite::Unassign(application, from) => {
-            assignments::unassign(db, &application, from, now).await?;
+            assignments::unassign(db, application, *from, now).await?;
             Ok(VersionedWrite::Done)
         }
         ManagedWrite::InsertAccount(account) => {
-            accounts::insert(db, &account, account.user_id.into()).await?;
+            accounts::insert(db, account, account.user_id.into()).await?;
             manage_account(db, owner, account.id).await
         }
         ManagedWrite::UpdateAccount(account) => {
             let (guard, state) = (account.user_id.into(), account.state);
-            match accounts::update(db, &account, guard, state, now).await? {
+            match accounts::update(db, account, guard, state, now).await? {
                 VersionedWrite::Done => manage_account(db, owner, account.id).await,
                 VersionedWrite::Stale => Ok(VersionedWrite::Stale),
             }
@@ -297,7 +292,7 @@ async fn execute(
                 &user,
                 crate::engine::rows::cell("accounts", "user_id", &user),
             )?;
-            accounts::delete(db, (id, version), user.into(), now).await
+            accounts::delete(db, (*id, *version), user.into(), now).await
         }
     }
 }

@@ -149,21 +149,20 @@ impl Store {
     ) -> Result<Transition> {
         let used = self.unrecorded_use(Some(&grant), now);
         let recorded = used.clone();
-        let outcome = self
-            .writer
-            .write_in_session(Some(grant.session()), move |db| {
-                let (grant, record, used) = (grant.clone(), record.clone(), used.clone());
-                Box::pin(async move {
-                    if !sessions::lock_open_session(db, grant.session(), now).await? {
-                        return Ok(Transition::NotOpen);
-                    }
-                    insert_grant(db, &grant).await?;
-                    insert_record(db, &record, now).await?;
-                    used.record(db, now)?;
-                    Ok(Transition::Done)
-                })
-            });
-        let outcome = outcome.await?;
+        let (session, input) = (Some(grant.session()), (grant, record, used));
+        let writer = &self.writer;
+        let write = writer.write_in_session(session, input, move |db, (grant, record, used)| {
+            Box::pin(async move {
+                if !sessions::lock_open_session(db, grant.session(), now).await? {
+                    return Ok(Transition::NotOpen);
+                }
+                insert_grant(db, grant).await?;
+                insert_record(db, record, now).await?;
+                used.record(db, now)?;
+                Ok(Transition::Done)
+            })
+        });
+        let outcome = write.await?;
         self.remember_use(outcome, recorded, now);
         Ok(outcome)
     }
@@ -191,17 +190,17 @@ impl Store {
             Completion::Resume { grant, .. } => Some(grant.session()),
             Completion::NewSession { .. } | Completion::GiveUp { .. } => None,
         };
-        let outcome = self.writer.write_in_session(session, move |db| {
-            let (completion, used) = (completion.clone(), used.clone());
+        let (writer, input) = (&self.writer, (completion, used));
+        let write = writer.write_in_session(session, input, move |db, (completion, used)| {
             Box::pin(async move {
-                let outcome = complete(db, id, &completion, now).await?;
+                let outcome = complete(db, id, completion, now).await?;
                 if outcome.is_done() {
                     used.record(db, now)?;
                 }
                 Ok(outcome)
             })
         });
-        let outcome = outcome.await?;
+        let outcome = write.await?;
         self.remember_use(outcome, recorded, now);
         Ok(outcome)
     }
