@@ -3,8 +3,10 @@
 //! Reads share a few connections. A writer executes the writes, and pending writes share one commit. No write is
 //! acknowledged before it is durable. Frequent reads and writes of applications' requests share statements as well. One
 //! `UPDATE ... RETURNING` claims everything that may be used only once.
-
-#![warn(clippy::missing_errors_doc)]
+//!
+//! Every function that reads or writes returns a [`StoreError`] if the database fails or does not answer in time, a row
+//! cannot be read, the audit log cannot be extended, or the store is closed. Those in [`sql`] return a [`sql::Error`].
+//! Sections `# Errors` name only what a caller handles beyond that.
 
 mod audit;
 mod engine;

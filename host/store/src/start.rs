@@ -22,9 +22,6 @@ use crate::tables::{devices, tokens};
 impl Store {
     /// Starts the writers and readers of a database. `chaining` authenticates the audit log. `master_key` is the
     /// fingerprint that the heartbeats of this instance name.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn start(
         database: Database,
         chaining: ChainContext,

@@ -25,9 +25,6 @@ enum AppendOutcome {
 }
 
 /// Computes the digests of the entries' personal data, and numbers the account notifications.
-///
-/// # Errors
-/// If the database fails.
 pub(crate) async fn prepare(
     db: &mut Connection,
     context: &ChainContext,

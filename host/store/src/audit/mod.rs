@@ -332,9 +332,6 @@ pub struct AuditPage {
 
 impl Store {
     /// Adds entries that describe no change in the database.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn append_audit(&self, entries: Vec<Entry>) -> Result<()> {
         self.write(entries, |db, entries| Box::pin(append(db, entries)))
             .await
@@ -342,9 +339,6 @@ impl Store {
 
     /// Up to `limit` of a user's account notifications, the oldest first. Only those from `since` on that the device
     /// has not shown, and that do not concern its own actions.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn account_notifications(
         &self,
         user: UserId,
@@ -372,9 +366,6 @@ impl Store {
     }
 
     /// Records that a device showed the account notifications up to this entry.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn mark_notifications_read(&self, device: DeviceId, last: AuditId) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {
@@ -396,9 +387,6 @@ impl Store {
     }
 
     /// Up to `limit` entries, the latest first. Only those before the id `before`, if it is set.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn audit_entries(
         &self,
         filter: &AuditFilter,
@@ -412,9 +400,6 @@ impl Store {
 
     /// A page of up to `limit` entries, the latest first. Only those before the id `before`, if it is set. The number
     /// of examined entries is bounded, even if the log is large and few entries match several conditions.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn audit_page(
         &self,
         filter: &AuditFilter,

@@ -71,9 +71,6 @@ async fn add_heads(db: &mut Connection, context: &ChainContext, heads: &Heads) -
 
 /// Writes the heads of the lanes of this process into the root, within the transaction that wrote to them. A root that
 /// is not authentic stays unchanged, and every verification reports it.
-///
-/// # Errors
-/// If the database fails.
 pub(crate) async fn sign_heads(db: &mut Connection, context: &ChainContext) -> Result<()> {
     let heads = context.lanes.new_heads();
     match add_heads(db, context, &heads).await? {
@@ -95,7 +92,7 @@ impl Store {
     /// Authenticates the heads of the lanes of this instance, if there are new ones.
     ///
     /// # Errors
-    /// If the database fails. The next call authenticates the heads then.
+    /// The next call authenticates the heads after an error.
     pub async fn sign_audit_root(&self) -> Result<()> {
         let heads = self.chaining.lanes.new_heads();
         if heads.is_empty() {
@@ -145,9 +142,6 @@ impl Store {
     }
 
     /// The root of the audit log.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn audit_root(&self) -> Result<StoredRoot> {
         read(&self.readers, &self.chaining).await
     }

@@ -8,9 +8,6 @@ use assent_model::clock::Timestamp;
 
 impl Store {
     /// The position of a stream; `None` if it never began.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn audit_stream(&self, name: &str) -> Result<Option<Positions>> {
         let row: Option<(String,)> =
             sql::query_as("SELECT positions FROM audit_streams WHERE name = $1")
@@ -22,9 +19,6 @@ impl Store {
 
     /// Lets an instance carry a stream until `until`. It must be the current instance, or the lease must have ended.
     /// Returns the position of the stream; `None` if another instance carries it.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn claim_audit_stream(
         &self,
         name: &'static str,
@@ -55,9 +49,6 @@ impl Store {
     }
 
     /// Stores the position of a stream, if this instance still carries it. Otherwise nothing happens.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn advance_audit_stream(
         &self,
         name: &'static str,

@@ -66,9 +66,6 @@ pub(super) const AFTER: &str = sql::statement!(
 
 impl Store {
     /// The lanes of the log.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn audit_lanes(&self) -> Result<Vec<i64>> {
         let rows: Vec<(i64,)> = sql::query_as("SELECT lane FROM audit_anchors ORDER BY lane")
             .fetch_all(&self.readers)
@@ -77,9 +74,6 @@ impl Store {
     }
 
     /// The last entry of a lane that retention deleted.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn audit_anchor(&self, lane: i64) -> Result<StoredMark> {
         let row: Option<EndRow> = sql::query_as(ANCHOR)
             .bind(lane)
@@ -90,9 +84,6 @@ impl Store {
     }
 
     /// The last entry of a lane; `None` if there is none.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn audit_head(&self, lane: i64) -> Result<Option<StoredMark>> {
         let row: Option<EndRow> = sql::query_as(HEAD)
             .bind(lane)
@@ -103,9 +94,6 @@ impl Store {
     }
 
     /// The positions of the last entries of all lanes.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn audit_positions(&self) -> Result<Positions> {
         let rows: Vec<(i64, i64)> = sql::query_as(
             "SELECT lane, COALESCE((SELECT MAX(e.seq) FROM audit_entries AS e WHERE e.lane = a.lane), seq)
@@ -117,9 +105,6 @@ impl Store {
     }
 
     /// Up to `limit` entries of a lane that follow this position, in their order.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn audit_records(&self, lane: i64, after: i64, limit: u32) -> Result<Vec<Record>> {
         let rows: Vec<RecordRow> = sql::query_as(AFTER)
             .bind(lane)
@@ -131,9 +116,6 @@ impl Store {
     }
 
     /// The lane and the id of an entry outside of the lanes: before the beginning of its lane, or in an unknown lane.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn stray_audit_entry(&self) -> Result<Option<(i64, String)>> {
         // Each statement reads the beginning of a lane from the index.
         let mut first_lane = i64::MIN;
@@ -157,9 +139,6 @@ impl Store {
     }
 
     /// The time of the last entry about the erasure or the deletion of this user.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn last_erasure(&self, user: &str) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> = sql::query_as(
             "SELECT happened_at FROM audit_entries WHERE user_id = $1 AND event IN ($2, $3) ORDER BY id DESC LIMIT 1",

@@ -50,8 +50,7 @@ pub enum MigrationPolicy {
 /// Applies the migrations that this release needs, if the policy permits it.
 ///
 /// # Errors
-/// If the database fails, a migration fails, the policy forbids one that this release needs, or a newer release
-/// contracted the schema.
+/// If a migration fails, the policy forbids one that this release needs, or a newer release contracted the schema.
 pub(crate) async fn prepare(
     kind: DatabaseKind,
     connection: &mut Connection,
@@ -100,7 +99,7 @@ pub(crate) async fn prepare(
 /// lock.
 ///
 /// # Errors
-/// If the database fails, a migration fails, or a newer release contracted the schema.
+/// If a migration fails, or a newer release contracted the schema.
 pub(crate) async fn apply(
     kind: DatabaseKind,
     connection: &mut Connection,

@@ -87,7 +87,7 @@ pub(crate) async fn list(connection: &mut Connection, table: &str) -> sql::Resul
 /// Creates the partitions of the current period and of the next one. If one cannot be created, the others are.
 ///
 /// # Errors
-/// If the database fails, the role may not create tables, or the default partition has rows of the period.
+/// If the role may not create tables, or the default partition has rows of the period.
 pub(crate) async fn ensure(connection: &mut Connection) -> sql::Result<()> {
     let (now,): (i64,) =
         sql::query_as("SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)")
@@ -163,7 +163,7 @@ async fn create(
 /// Drops the partitions of `claim_traces` that end at `before` or earlier.
 ///
 /// # Errors
-/// If the database fails, or other statements use the table for longer than a second.
+/// If other statements use the table for longer than a second.
 pub(crate) async fn drop_old_traces(
     connection: &mut Connection,
     before: Timestamp,

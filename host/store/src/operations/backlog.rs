@@ -46,9 +46,6 @@ const BACKLOGS: &str = "SELECT
 
 impl Store {
     /// The pending deliveries, and the first expiry of a SAML certificate.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn backlogs(&self, now: Timestamp) -> Result<Backlogs> {
         type Row = (
             i64,

@@ -28,7 +28,7 @@ impl Store {
     /// Creates all objects, or none if an earlier start created them. Returns whether they were created.
     ///
     /// # Errors
-    /// If the database fails, or one of the names is taken.
+    /// If one of the names is taken.
     pub async fn bootstrap(&self, first: Bootstrap, now: Timestamp) -> Result<bool> {
         self.write(first, move |db, first| {
             Box::pin(async move {

@@ -109,9 +109,6 @@ impl TryFrom<HourRow> for SignInHour {
 
 impl Store {
     /// The numbers of applications: OpenID Connect clients, and SAML service providers.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn application_counts(&self) -> Result<(u64, u64)> {
         let (clients, all): (i64, i64) = sql::query_as(
             "SELECT COUNT(CASE WHEN protocol = 'oidc' THEN 1 END), COUNT(*) FROM applications",
@@ -122,9 +119,6 @@ impl Store {
     }
 
     /// The stored counts of the hours from `first` on, in hours since 1970.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn sign_in_hours(&self, first: i64) -> Result<Vec<SignInHour>> {
         let rows: Vec<HourRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -138,9 +132,6 @@ impl Store {
     }
 
     /// Counts the sign-ins of each hour from `first` to `last` in the audit log, including hours without sign-ins.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn count_sign_ins(&self, first: i64, last: i64) -> Result<Vec<SignInHour>> {
         let mut hours: BTreeMap<i64, SignInHour> = (first..=last)
             .map(|hour| {
@@ -226,9 +217,6 @@ impl Store {
     }
 
     /// Stores the counts of hours that have ended. Existing counts stay.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn save_sign_in_hours(&self, hours: Vec<SignInHour>) -> Result<()> {
         if hours.is_empty() {
             return Ok(());
@@ -259,9 +247,6 @@ impl Store {
     }
 
     /// Deletes the counts of the hours before `first`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn delete_sign_in_hours(&self, first: i64) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {

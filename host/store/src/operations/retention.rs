@@ -128,9 +128,6 @@ impl Store {
     /// Applies the retention if this instance has the lease and its clock is trusted. On PostgreSQL the clock may
     /// differ from the database's by 5 s. On SQLite it may be at most an hour ahead of the newest timestamp of earlier
     /// runs. Returns the number of deleted rows, or `None` if this instance may not delete.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn run_retention(
         &self,
         retention: Retention,
@@ -152,9 +149,6 @@ impl Store {
 
     /// Deletes expired rows after their retention, without a lease and without a check of the clock. Returns their
     /// number.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn apply_retention(&self, retention: Retention, now: Timestamp) -> Result<u64> {
         let turn = RetentionRun {
             store: self,

@@ -281,9 +281,6 @@ impl Store {
 
     /// Adds the account that an assignment implies, at the user's first sign-in. Nothing is added, and
     /// [`Transition::NotOpen`] returned, if the user has an account there, or another account has the name.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn insert_implied_account(
         &self,
         account: Account,

@@ -106,9 +106,6 @@ async fn insert_origins(db: &mut Connection, application: &Application) -> Resul
 
 impl Store {
     /// Adds an application.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_application(
         &self,
         application: Application,
@@ -125,9 +122,6 @@ impl Store {
 
     /// Replaces this version of an application's name, settings and secrets. If it disables the application, the
     /// earlier grants are revoked: they stay invalid when the application is enabled again.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn update_application(
         &self,
         application: Application,
@@ -144,9 +138,6 @@ impl Store {
     }
 
     /// The origins of the redirect URIs of all single-page applications.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn spa_origins(&self) -> Result<HashSet<String>> {
         let rows: Vec<(String,)> = sql::query_as("SELECT DISTINCT origin FROM application_origins")
             .fetch_all(&self.readers)
@@ -155,9 +146,6 @@ impl Store {
     }
 
     /// Deletes this version of an application with its accounts, which ends its tokens.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_application(
         &self,
         id: Did,
@@ -175,9 +163,6 @@ impl Store {
     }
 
     /// The OpenID Connect client with this id.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn application(&self, id: &Did) -> Result<Option<Arc<Application>>> {
         Ok(self
             .registered(id)
@@ -186,9 +171,6 @@ impl Store {
     }
 
     /// The OpenID Connect client with this id, and the epoch in which tokens are issued now.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn client_in_epoch(&self, id: &Did) -> Result<Option<(Arc<Application>, u32)>> {
         let versions = &self.lookups.application_versions;
         let Some(row) = versions.call(id.to_string()).await? else {
@@ -204,9 +186,6 @@ impl Store {
     }
 
     /// The application with this id, of either protocol.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn registered(&self, id: &Did) -> Result<Option<RegisteredApplication>> {
         match self
             .lookups
@@ -224,9 +203,6 @@ impl Store {
 
     /// The version of the application's settings, and the epoch in which tokens are issued now. `None` if the
     /// application does not exist.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn issuance_of(&self, id: &Did) -> Result<Option<(i64, u32)>> {
         let found = self
             .lookups

@@ -23,9 +23,6 @@ use assent_model::id::ApprovalId;
 
 impl Store {
     /// Cancels a request, because the user gave up in the browser. Nothing happens if the request was decided before.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn cancel_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {
@@ -45,9 +42,6 @@ impl Store {
 
     /// Ends a pending request that cannot be approved any more. It can still be reported. Nothing happens if it was
     /// decided before.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn withdraw_approval(&self, id: ApprovalId, now: Timestamp) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {
@@ -66,9 +60,6 @@ impl Store {
 
     /// Records that a sign-in was cancelled or that its request expired, once. A pending request that has expired at
     /// `now` gets the state `expired`.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn record_end(&self, id: ApprovalId, entry: Entry, now: Timestamp) -> Result<()> {
         self.write(entry, move |db, entry| {
             Box::pin(async move {
@@ -93,9 +84,6 @@ impl Store {
 
     /// Up to `limit` requests for sign-ins on users' devices that were cancelled, or have expired at `now`, and are not
     /// recorded. Retention deletes requests soon, so they are few.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn unrecorded_ends(&self, now: Timestamp, limit: u32) -> Result<Vec<Approval>> {
         self.approvals_ended(now, limit).await
     }

@@ -121,7 +121,7 @@ impl Store {
     /// user is neither invited nor active.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if another device has the key. Otherwise if the database fails.
+    /// [`StoreError::Taken`] if another device has the key.
     pub async fn enrol_device(
         &self,
         enrolment: EnrolmentId,
@@ -177,9 +177,6 @@ impl Store {
     }
 
     /// The device that a user enrolled with this link, revoked or not.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn device_of_link(
         &self,
         user: UserId,
@@ -198,9 +195,6 @@ impl Store {
     }
 
     /// The origins of a user's devices that are not revoked.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn device_origins(&self, user: UserId) -> Result<HashMap<DeviceId, DeviceOrigin>> {
         let rows: Vec<OriginRow> = sql::query_as(
             "SELECT id, enrolled_by, link_issued_at, enrolled_from FROM devices
@@ -225,18 +219,12 @@ impl Store {
     }
 
     /// The device with this id, revoked or not.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn device(&self, id: DeviceId) -> Result<Option<Device>> {
         self.lookups.devices.call(id.to_string()).await
     }
 
     /// The inbox of a device at `now`; `None` if the device is unknown or revoked. Account notifications count that
     /// happened at `since` or later and after the device was enrolled.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn inbox_summary(
         &self,
         device: DeviceId,
@@ -248,9 +236,6 @@ impl Store {
     }
 
     /// The user's devices that are not revoked.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn devices_of(&self, user: UserId) -> Result<Vec<Device>> {
         let rows: Vec<DeviceRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -265,9 +250,6 @@ impl Store {
 
     /// Whether the user has, or ever had, a device or an external authenticator. A revoked device counts until its row
     /// is deleted.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn had_authenticator(&self, user: UserId) -> Result<bool> {
         let found: Option<(i64,)> = sql::query_as(
             "SELECT 1 FROM users WHERE id = $1 AND (EXISTS (SELECT 1 FROM devices WHERE devices.user_id = users.id)
@@ -280,9 +262,6 @@ impl Store {
     }
 
     /// Stores or deletes the push subscription of a device.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn set_push(&self, id: DeviceId, push: Option<PushSubscription>) -> Result<()> {
         self.write(push, move |db, push| {
             Box::pin(async move {
@@ -298,9 +277,6 @@ impl Store {
     }
 
     /// Removes this push subscription of a device, unless another one replaced it. Returns whether it was removed.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn remove_push(&self, id: DeviceId, push: PushSubscription) -> Result<bool> {
         self.write(push, move |db, push| {
             Box::pin(async move {

@@ -97,7 +97,7 @@ impl Store {
     /// Adds a group.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if another group has the name.
+    /// [`StoreError::Taken`](crate::StoreError::Taken) if another group has the name.
     pub async fn insert_group(&self, group: Group, entries: Vec<Entry>) -> Result<()> {
         self.write((group, entries), |db, (group, entries)| {
             Box::pin(async move {
@@ -112,7 +112,7 @@ impl Store {
     /// receive the new name.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if another group has the name.
+    /// [`StoreError::Taken`](crate::StoreError::Taken) if another group has the name.
     pub async fn update_group(
         &self,
         group: Group,
@@ -131,9 +131,6 @@ impl Store {
 
     /// Deletes this version of a group. Members who had access only through it lose the access at once, and the
     /// applications are notified.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn delete_group(
         &self,
         (id, version): (GroupId, i64),

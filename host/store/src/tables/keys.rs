@@ -63,18 +63,12 @@ pub(crate) async fn read_all(db: impl Executor) -> Result<Vec<SigningKey>> {
 
 impl Store {
     /// All keys; those of each purpose in the order of their generations.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {
         read_all(&self.readers).await
     }
 
     /// Stores a key, unless its purpose has a key of this generation. If several instances create the next key
     /// concurrently, one of them stores it. Returns whether this call stored the key.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn add_key(&self, key: SigningKey, entries: Vec<Entry>) -> Result<bool> {
         self.write((key, entries), |db, (key, entries)| {
             Box::pin(async move {
@@ -87,9 +81,6 @@ impl Store {
 
     /// Lets a published key sign from `now` on. Returns `false` if it signs already or is revoked; then nothing
     /// happens.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn activate_signing_key(
         &self,
         id: KeyId,
@@ -108,9 +99,6 @@ impl Store {
     /// Revokes a key: deletes its private key and keeps `public_jwk`. If the key was signing, another one signs from
     /// `now` on: the published key, or else `fresh`, for which this function assigns the generation. Returns `false` if
     /// the key was revoked before.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn revoke_key(
         &self,
         id: KeyId,
@@ -155,9 +143,6 @@ impl Store {
     }
 
     /// Deletes the private key of a key that does not sign any more, and keeps the public key.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn delete_private_key(&self, id: KeyId, public_jwk: Value) -> Result<()> {
         self.write(public_jwk, move |db, public_jwk| {
             Box::pin(async move {
@@ -175,9 +160,6 @@ impl Store {
     }
 
     /// Deletes a key.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn delete_key(&self, id: KeyId) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {

@@ -224,9 +224,6 @@ pub(crate) async fn lock_open_session(
 
 impl Store {
     /// The device that approved the sign-in of an open session. `None` if no device did, or the device is revoked.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn device_of_session(&self, id: SessionId) -> Result<Option<DeviceId>> {
         let found: Option<(String,)> = sql::query_as(
             "SELECT devices.id FROM sessions JOIN devices ON devices.id = sessions.device_id
@@ -241,9 +238,6 @@ impl Store {
     }
 
     /// The session with this id and the digest of its cookie, if it has not ended at `now`.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn open_session(
         &self,
         id: SessionId,
@@ -278,9 +272,6 @@ impl Store {
     }
 
     /// Postpones the end of an open session to `until`. Nothing happens if it ends later already.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
         self.writer.write_in_session(Some(id), (), move |db, ()| {
             Box::pin(async move {
@@ -300,9 +291,6 @@ impl Store {
     /// Ends the sessions with this `sid` because the user signed out, and the grants of their sign-ins except for
     /// `offline_access`. Clients are notified over the back channel. The browser must notify the returned SAML service
     /// providers. `entry` is logged, unless the sessions had ended before.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn log_out(&self, sid: String, entry: Entry, now: Timestamp) -> Result<SessionEnd> {
         self.write((sid, entry), move |db, (sid, entry)| {
             Box::pin(async move {
@@ -331,9 +319,6 @@ impl Store {
 
     /// Logs the user out of the applications of a session that has expired. Returns `None` and changes nothing if a
     /// session with this `sid` is still open in some browser.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn log_out_if_ended(
         &self,
         sid: String,

@@ -74,9 +74,6 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
 impl Store {
     /// Adds traces. Leaves a trace out if its user or application was deleted meanwhile. Leaves it out also if its user
     /// is terminated, because the user's data may have been erased.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn add_traces(&self, traces: Vec<ClaimTrace>) -> Result<()> {
         self.write(traces, |db, traces| {
             Box::pin(async move {
@@ -101,9 +98,6 @@ impl Store {
     }
 
     /// The trace of a token or an assertion.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn trace(&self, token: &str) -> Result<Option<ClaimTrace>> {
         let row: Option<TraceRow> = sql::query_as(
             "SELECT id, token, user_id, application_id, sink, created_at, calls FROM claim_traces WHERE token = $1",
@@ -116,9 +110,6 @@ impl Store {
 
     /// The traces of a user, the latest first. Only those that precede `before` and belong to `application`, if they
     /// are set.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn traces(
         &self,
         user: UserId,

@@ -64,9 +64,6 @@ pub(crate) struct ChangeReader {
 
 impl ChangeReader {
     /// Returns a reader of the changes that are committed from now on.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub(crate) async fn begin(readers: Readers) -> Result<Self> {
         let mut numbers: Vec<(i64,)> =
             sql::query_as("SELECT seq FROM changes ORDER BY seq DESC LIMIT $1")
@@ -84,9 +81,6 @@ impl ChangeReader {
     }
 
     /// The changes since the last call.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub(crate) async fn next(&mut self) -> Result<Vec<Change>> {
         let mut changes = self.late().await?;
         loop {

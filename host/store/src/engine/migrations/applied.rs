@@ -64,7 +64,7 @@ impl Plan {
 /// Reads the remaining work. Changes nothing.
 ///
 /// # Errors
-/// If the database fails, a migration was applied with another text, or a newer release contracted the schema.
+/// If a migration was applied with another text, or a newer release contracted the schema.
 pub(crate) async fn plan(
     kind: DatabaseKind,
     connection: &mut Connection,

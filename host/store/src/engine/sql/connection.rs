@@ -83,9 +83,6 @@ impl Options {
     }
 
     /// Opens a connection, within five seconds.
-    ///
-    /// # Errors
-    /// If the database cannot be reached.
     pub async fn connect(&self) -> Result<Connection> {
         let driver = match &self.target {
             Target::Sqlite(file) => Driver::Sqlite(SqliteConnection::open(file)?),
@@ -139,9 +136,6 @@ impl Connection {
     }
 
     /// Executes statements without arguments, such as `BEGIN`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn batch(&mut self, text: &str) -> Result<()> {
         match &mut self.driver {
             Driver::Sqlite(connection) => connection.batch(text),

@@ -100,9 +100,6 @@ impl Query {
     }
 
     /// Executes the statement. Returns the number of rows that it inserted, updated or deleted.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn execute(self, on: impl Executor) -> Result<u64> {
         Ok(on.run(&self).await?.affected)
     }
@@ -122,17 +119,11 @@ impl<R: FromRow> QueryAs<R> {
     }
 
     /// Executes the statement. Returns all rows.
-    ///
-    /// # Errors
-    /// If the database fails, or the rows have another shape.
     pub async fn fetch_all(self, on: impl Executor) -> Result<Vec<R>> {
         on.run(&self.query).await?.read()
     }
 
     /// Executes the statement. Returns the first row, if there is one.
-    ///
-    /// # Errors
-    /// If the database fails, or the row has another shape.
     pub async fn fetch_optional(self, on: impl Executor) -> Result<Option<R>> {
         let mut rows = on.run(&self.query).await?;
         rows.rows.truncate(1);
@@ -142,7 +133,7 @@ impl<R: FromRow> QueryAs<R> {
     /// Executes the statement. Returns the first row.
     ///
     /// # Errors
-    /// If the database fails, there is no row, or it has another shape.
+    /// If there is no row.
     pub async fn fetch_one(self, on: impl Executor) -> Result<R> {
         self.fetch_optional(on).await?.ok_or(Error::NoRow)
     }

@@ -86,7 +86,7 @@ impl UnfinishedRestore {
     /// commit an instance may open the database. `chaining` authenticates the audit log.
     ///
     /// # Errors
-    /// If the database fails. Then no instance can open the database.
+    /// No instance can open the database after an error.
     pub async fn finish(
         mut self,
         chaining: &ChainContext,

@@ -117,9 +117,6 @@ async fn ensure_empty(url: &str, connection: &mut Connection) -> Result<()> {
 
 impl PostgresTarget {
     /// Marks the database, so that no instance opens it until the restore is finished.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn mark(&mut self) -> Result<()> {
         Ok(marker::create(&mut self.connection).await?)
     }
@@ -128,7 +125,7 @@ impl PostgresTarget {
     /// because the outcome of a commit is unknown if the connection was lost meanwhile.
     ///
     /// # Errors
-    /// If the database fails, or is not empty.
+    /// If the database is not empty.
     pub async fn give_up(mut self) -> Result<()> {
         let removed = self.remove_only_mark().await;
         self.connection.close().await;

@@ -12,9 +12,6 @@ use assent_model::user::LifecycleState;
 
 impl Store {
     /// The account with this id.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn account(&self, id: AccountId) -> Result<Option<Account>> {
         self.one_account(
             sql::statement!(
@@ -28,9 +25,6 @@ impl Store {
     }
 
     /// The account with this id, and its user.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn account_with_user(&self, account: AccountId) -> Result<Option<UserAccount>> {
         let found = self.lookups.user_accounts.call(account.to_string()).await?;
         Ok(found.map(|found| found.user_account))
@@ -38,9 +32,6 @@ impl Store {
 
     /// A user's account in an application, if there is one, and the access and roles from assignments to groups and to
     /// everyone. It is one statement, whether the user exists or not.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn access_of(
         &self,
         user: UserId,
@@ -58,9 +49,6 @@ impl Store {
     }
 
     /// A user's account in an application.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn account_of(&self, user: UserId, application: &Did) -> Result<Option<Account>> {
         let keys = [user.to_string(), application.to_string()];
         self.one_account(
@@ -76,9 +64,6 @@ impl Store {
 
     /// Up to `limit` accounts of an application that follow `after`, in the order of their creation. Only those in
     /// `state`, if it is set.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn accounts_of(
         &self,
         application: &Did,
@@ -113,9 +98,6 @@ impl Store {
     }
 
     /// Up to `limit` accounts of a user that follow `after`, in the order of their creation.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn accounts_of_user(
         &self,
         user: UserId,
@@ -136,9 +118,6 @@ impl Store {
     }
 
     /// The accounts of an application with this name, in any spelling. They are found by their search terms.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn accounts_called(&self, application: &Did, name: &str) -> Result<Vec<Account>> {
         let terms = terms_of_name(name);
         let (Some(first), Some(last)) = (terms.first(), terms.last()) else {

@@ -187,9 +187,6 @@ pub struct ClaimedAction {
 
 impl Store {
     /// The approval of a protected action with this id, unless it expired at `now`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn action_approval(
         &self,
         id: ActionApprovalId,
@@ -215,9 +212,6 @@ impl Store {
 
     /// Uses the approval of a protected action, once. The approval must be for this action, and its device must have
     /// given it within the last `fresh`. Removes the action from the row, and returns the approval.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn claim_action_approval(
         &self,
         id: ActionApprovalId,

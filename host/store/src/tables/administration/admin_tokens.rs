@@ -10,9 +10,6 @@ use assent_model::secret::Digest;
 
 impl Store {
     /// Adds an operator token.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_admin_token(
         &self,
         id: TokenId,
@@ -37,9 +34,6 @@ impl Store {
     }
 
     /// The digest and the end of the operator token with this id.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn admin_token(&self, id: TokenId) -> Result<Option<(Digest, Timestamp)>> {
         let row: Option<(String, i64)> =
             sql::query_as("SELECT digest, expires_at FROM admin_tokens WHERE id = $1")

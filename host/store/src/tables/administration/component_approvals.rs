@@ -8,9 +8,6 @@ use assent_model::secret::Digest;
 
 impl Store {
     /// Records that a component may be tried in this session as the plugin with this name.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn approve_component(
         &self,
         session: SessionId,
@@ -39,9 +36,6 @@ impl Store {
     }
 
     /// Whether a component may be tried in this session as the plugin with this name.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn is_component_approved(
         &self,
         session: SessionId,

@@ -26,9 +26,6 @@ pub struct IdempotentRow {
 impl Store {
     /// Claims the key of a request for this attempt until `until`, unless another attempt holds it at `now`. Returns
     /// `None` if the key was free, or else the earlier request.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn claim_request(
         &self,
         attempt: RequestAttempt,
@@ -78,9 +75,6 @@ impl Store {
 
     /// Stores the response of an attempt until `until`. `subjects` are the ids of the users, accounts and other objects
     /// that the request or its response concerns.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn store_response(
         &self,
         attempt: RequestAttempt,
@@ -110,9 +104,6 @@ impl Store {
     }
 
     /// Releases the key of an attempt that failed, unless it made a change that was committed.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn release_unless_executed(&self, attempt: RequestAttempt) -> Result<()> {
         self.write(attempt, |db, RequestAttempt { request, attempt }| {
             Box::pin(async move {

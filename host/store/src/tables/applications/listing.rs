@@ -70,9 +70,6 @@ macro_rules! applications_found {
 
 impl Store {
     /// Up to `limit` applications with ids that follow `after`.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn applications(
         &self,
         after: Option<&Did>,
@@ -95,9 +92,6 @@ impl Store {
     /// Up to `limit` applications that follow `after`, with names that begin with `prefix`, without regard to case and
     /// accents. Only those of `protocol`, if it is set. The statement compares each name, because the applications are
     /// few.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn applications_named(
         &self,
         prefix: &str,
@@ -139,9 +133,6 @@ impl Store {
     }
 
     /// Up to `limit` applications that a user may use, by an account or by an assignment, in the order of their names.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn applications_of(
         &self,
         user: UserId,

@@ -57,9 +57,6 @@ fn with_image(query: Query, logo: &ApplicationLogo) -> Query {
 
 impl Store {
     /// Sets an application's logo. Returns `false` and changes nothing if the application does not exist.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn set_logo(
         &self,
         application: Did,
@@ -84,9 +81,6 @@ impl Store {
     }
 
     /// Removes an application's logo. Returns whether there was one.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn remove_logo(&self, application: Did, entry: Entry) -> Result<bool> {
         self.write((application, entry), |db, (application, entry)| {
             Box::pin(async move {
@@ -102,9 +96,6 @@ impl Store {
     }
 
     /// The logo of an application.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn logo(&self, application: &Did) -> Result<Option<ApplicationLogo>> {
         let row: Option<(String, String, String)> = sql::query_as(
             "SELECT kind, digest, content FROM application_logos WHERE application_id = $1",
@@ -127,9 +118,6 @@ impl Store {
     }
 
     /// The format and the digest of an application's logo; `None` without a logo.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn logo_version(&self, application: &Did) -> Result<Option<(LogoFormat, String)>> {
         let id = application.to_string();
         let row: Option<(String, String)> =
@@ -146,9 +134,6 @@ impl Store {
     }
 
     /// The digest of an application's logo; `None` without a logo.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn logo_digest(&self, application: &Did) -> Result<Option<String>> {
         let row: Option<(String,)> =
             sql::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
@@ -159,9 +144,6 @@ impl Store {
     }
 
     /// The digests of the logos of the applications that grant a user access.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn logos_of(&self, user: UserId) -> Result<Vec<(Did, String)>> {
         let rows: Vec<(String, String)> = sql::query_as(concat!(
             "SELECT logo.application_id, logo.digest FROM application_logos AS logo

@@ -61,9 +61,6 @@ impl Store {
     }
 
     /// Writes the recorded uses of client secrets. If that fails, they stay in memory.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn write_client_secret_uses(&self) -> Result<()> {
         let uses = self.secret_uses.take();
         if uses.is_empty() {
@@ -90,9 +87,6 @@ impl Store {
 
     /// When the application used its client secrets: the written uses of all instances, and the unwritten ones of this
     /// instance.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn client_secret_uses(
         &self,
         application: &Did,

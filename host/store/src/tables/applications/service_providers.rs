@@ -68,9 +68,6 @@ pub(crate) async fn update(
 
 impl Store {
     /// The SAML service provider with this id.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn service_provider(&self, id: &Did) -> Result<Option<Arc<ServiceProvider>>> {
         Ok(self
             .registered(id)
@@ -79,9 +76,6 @@ impl Store {
     }
 
     /// Adds a service provider with its first key.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_service_provider(
         &self,
         provider: ServiceProvider,
@@ -99,9 +93,6 @@ impl Store {
     }
 
     /// Replaces this version of a service provider's name and settings.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn update_service_provider(
         &self,
         provider: ServiceProvider,

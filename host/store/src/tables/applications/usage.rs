@@ -43,9 +43,6 @@ static USAGE: LazyLock<BulkSql> = LazyLock::new(|| {
 
 impl Store {
     /// The usage of each of these applications.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn application_usage(
         &self,
         applications: &[Did],

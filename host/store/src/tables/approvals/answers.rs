@@ -72,9 +72,6 @@ impl Store {
     /// Records a device's verified answer. It counts only if the request is pending, the device belongs to its user and
     /// is not revoked, and the user may sign in there. The user can still report a replaced, cancelled, denied or
     /// failed request until it expires.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn answer_approval(
         &self,
         id: ApprovalId,

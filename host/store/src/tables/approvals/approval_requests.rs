@@ -85,9 +85,6 @@ impl RequestOutcome {
 impl Store {
     /// Adds an approval request, for which its login then waits. It replaces the pending request of the same browser
     /// for the same name.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn request_approval(&self, request: ApprovalRequest) -> Result<RequestOutcome> {
         self.approval_writer
             .write(request, |db, request| Box::pin(add(db, request)))
@@ -96,9 +93,6 @@ impl Store {
 
     /// Ends the requests that a channel without letters may carry and that conflict with a rejected request. The
     /// rejected request then counts as one that began.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn refuse_request(&self, refused: RefusedRequest) -> Result<()> {
         self.approval_writer
             .write(refused, |db, refused| {

@@ -113,9 +113,6 @@ pub(crate) async fn reset_denials(db: &mut Connection, user: &str) -> Result<()>
 impl Store {
     /// Releases the held requests after the end of their cooldown. If another denial extended it, they wait for its new
     /// end.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn release_held_requests(&self, now: Timestamp) -> Result<()> {
         let users: Vec<(String,)> = sql::query_as(
             "SELECT DISTINCT approvals.held_for FROM approval_dispatches
@@ -141,9 +138,6 @@ impl Store {
     }
 
     /// When the cooldown that holds a user's typed requests ends; `None` if there is no cooldown at `now`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn cooldown_until(&self, user: UserId, now: Timestamp) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> = sql::query_as(
             "SELECT cooldown_until FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
@@ -179,18 +173,12 @@ impl Store {
 
     /// Ends a user's cooldown, resets the denials, and releases the held requests. Returns whether there was a cooldown
     /// at `now`.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn lift_cooldown(&self, user: UserId, entry: Entry, now: Timestamp) -> Result<bool> {
         self.write(entry, move |db, entry| Box::pin(lift(db, user, entry, now)))
             .await
     }
 
     /// When the running cooldown of each of these users ends. A user without one is missing.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn cooldowns_of(
         &self,
         users: &[UserId],
@@ -212,9 +200,6 @@ impl Store {
     }
 
     /// Up to `limit` cooldowns that run at `now` and follow `after`, in the order of their ends.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn running_cooldowns(
         &self,
         after: Option<CooldownCursor>,

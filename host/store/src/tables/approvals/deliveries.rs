@@ -88,9 +88,6 @@ pub struct ChannelWork {
 impl Store {
     /// Adds a delivery that is due first at `due`. A delivery to a vendor completes the dispatch of its request.
     /// Returns `false` and adds nothing if the approval is not pending any more.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn add_delivery(
         &self,
         delivery: Delivery,
@@ -132,9 +129,6 @@ impl Store {
     }
 
     /// The channels with deliveries that are due at `now`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn due_channels(&self, now: Timestamp) -> Result<Vec<String>> {
         let rows: Vec<(String,)> = sql::query_as(
             "SELECT DISTINCT channel FROM approval_deliveries WHERE due_at <= $1 AND leased_until <= $1",
@@ -146,9 +140,6 @@ impl Store {
     }
 
     /// When the next delivery and the next unsent request are due.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn channel_work(&self) -> Result<ChannelWork> {
         let (delivery, dispatch): (Option<i64>, Option<i64>) = sql::query_as(
             "SELECT (SELECT MIN(CASE WHEN due_at > leased_until THEN due_at ELSE leased_until END)
@@ -164,18 +155,12 @@ impl Store {
     }
 
     /// When the next delivery is due; `None` if there is none.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn next_delivery(&self) -> Result<Option<Timestamp>> {
         Ok(self.channel_work().await?.delivery)
     }
 
     /// Claims up to `most` deliveries of a channel that are due at `now`, the oldest first. No other instance gets them
     /// until `lease` has expired. If this instance stops before that, they can be claimed again afterwards.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn claim_deliveries(
         &self,
         channel: &str,
@@ -207,9 +192,6 @@ impl Store {
 
     /// Releases a claimed delivery. It is due again at `next`, or earlier if a notice about it arrived meanwhile.
     /// Nothing happens if the lease has expired and another instance holds the delivery.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn release_delivery(&self, leased: &LeasedDelivery, next: Timestamp) -> Result<()> {
         let (id, until) = (leased.delivery.id, leased.until);
         self.write((), move |db, ()| {
@@ -231,18 +213,12 @@ impl Store {
     }
 
     /// Deletes a delivery. Returns `true` to only one caller, which must cancel the request at the channel.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn end_delivery(&self, id: DeliveryId) -> Result<bool> {
         self.write((), move |db, ()| Box::pin(delete(db, id))).await
     }
 
     /// Makes the deliveries of these approvals to the vendor of a channel due at `now`, because the vendor may have an
     /// answer. Returns how many became due earlier.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn expedite_deliveries(
         &self,
         channel: &str,

@@ -77,9 +77,6 @@ pub(crate) async fn delete(db: &mut Connection, approval: String) -> Result<()> 
 
 impl Store {
     /// Leases up to `most` requests that no instance sends, the oldest first, without those that a cooldown holds.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn claim_dispatches(&self, most: usize, now: Timestamp) -> Result<Vec<ApprovalId>> {
         self.write((), move |db, ()| {
             Box::pin(async move {
@@ -106,18 +103,12 @@ impl Store {
     }
 
     /// Extends the lease of the instance that sends a request.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn extend_dispatch(&self, approval: ApprovalId, now: Timestamp) -> Result<()> {
         self.set_dispatch_lease(approval, now + DISPATCH_LEASE)
             .await
     }
 
     /// Releases the lease of an unsent request, so that another instance sends it at once.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn release_dispatch(&self, approval: ApprovalId) -> Result<()> {
         self.set_dispatch_lease(approval, Timestamp::from_millis(0))
             .await
@@ -140,9 +131,6 @@ impl Store {
     }
 
     /// Deletes the row of a request that was sent or has ended.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn end_dispatch(&self, approval: ApprovalId) -> Result<()> {
         self.write((), move |db, ()| Box::pin(delete(db, approval.to_string())))
             .await

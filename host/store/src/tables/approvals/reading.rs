@@ -169,9 +169,6 @@ impl Store {
     }
 
     /// The approval with this id.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sql::query_as(approvals_where!("approvals.id = $1"))
             .bind(id.to_string())
@@ -181,9 +178,6 @@ impl Store {
     }
 
     /// The decision that this device made about a request.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn decision_of_device(
         &self,
         id: ApprovalId,
@@ -206,9 +200,6 @@ impl Store {
     }
 
     /// The latest request of a login.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn approval_of_login(&self, login: LoginId) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> = sql::query_as(approvals_where!(
             "approvals.login_id = $1 ORDER BY approvals.id DESC LIMIT 1"
@@ -220,9 +211,6 @@ impl Store {
     }
 
     /// The request of a protected action.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn approval_of_action(&self, action: ActionApprovalId) -> Result<Option<Approval>> {
         let row: Option<ApprovalRow> =
             sql::query_as(approvals_where!("approvals.action_approval_id = $1"))
@@ -233,9 +221,6 @@ impl Store {
     }
 
     /// The pending requests of a user at `now`, the oldest first.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn pending_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
         let rows: Vec<ApprovalRow> = sql::query_as(approvals_where!(
             "approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.state = 'requested'
@@ -249,9 +234,6 @@ impl Store {
     }
 
     /// Another unexpired request of this user with this number: pending, replaced or cancelled.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn approval_with_number(
         &self,
         user: UserId,

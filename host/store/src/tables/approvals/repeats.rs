@@ -85,9 +85,6 @@ crate::engine::sql::row! {
 impl Store {
     /// Deletes the counts that began at `before` or earlier and did not exceed the bound, and reads up to `limit` of
     /// the others.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn repeated_requests(
         &self,
         before: Timestamp,
@@ -142,9 +139,6 @@ impl Store {
 
     /// Ends the count of repeated requests. Adds the number of requests without an entry and the time of the last one
     /// to the entry.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn sum_up_repeated(&self, repeated: RepetitionCount, entry: Entry) -> Result<()> {
         self.write((repeated, entry), |db, (repeated, entry)| {
             Box::pin(async move {

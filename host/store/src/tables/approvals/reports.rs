@@ -167,9 +167,6 @@ static OPEN_REPORTS: LazyLock<BulkSql> = LazyLock::new(|| {
 
 impl Store {
     /// Up to `limit` reports before `before`, the latest first.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn reports(
         &self,
         filter: ReportFilter,
@@ -192,9 +189,6 @@ impl Store {
     }
 
     /// The report with this id.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn report(&self, id: ReportId) -> Result<Option<Report>> {
         let row: Option<ReportRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -208,9 +202,6 @@ impl Store {
     }
 
     /// The number of open reports of each of these users. A user without one is missing.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn open_reports_of(&self, users: &[UserId]) -> Result<HashMap<UserId, u64>> {
         let mut counts = HashMap::new();
         for users in users.chunks(MOST) {

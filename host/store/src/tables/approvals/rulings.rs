@@ -24,9 +24,6 @@ impl Store {
     /// Records a vendor's ruling on a delivered request. It counts under the conditions of a device's answer: the
     /// request is pending, and its user may sign in there. The identifier of the delivery must also still belong to the
     /// user. The delivery is deleted, whether the ruling counts or not.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn rule_on_approval(
         &self,
         delivery: DeliveryId,

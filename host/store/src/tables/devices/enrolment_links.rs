@@ -202,9 +202,6 @@ impl Store {
 
     /// Adds an enrolment link that another device created. It ends the device's earlier link: no user may have seen
     /// that one, because its response was lost.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_enrolment_by_device(
         &self,
         enrolment: Enrolment,
@@ -227,9 +224,6 @@ impl Store {
     }
 
     /// The enrolment link with this id, and its state at `now`.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn enrolment(
         &self,
         id: EnrolmentId,
@@ -251,9 +245,6 @@ impl Store {
     }
 
     /// The links with which devices of a user can be enrolled at `now`, the oldest first.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn open_links_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenLink>> {
         let rows: Vec<OpenLinkRow> = sql::query_as(
             "SELECT id, created_by, delivery, created_at, expires_at FROM enrolments
@@ -278,7 +269,7 @@ impl Store {
     /// Ends an enrolment link of a user. Returns `false` and changes nothing if it is not open at `now`.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`. Otherwise if the database fails.
+    /// [`StoreError::Stale`] if the user's version does not match `guard`.
     pub async fn end_link(
         &self,
         id: EnrolmentId,

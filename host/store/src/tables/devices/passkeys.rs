@@ -62,9 +62,6 @@ pub enum PasskeyUseOutcome {
 
 impl Store {
     /// The passkey of a device, if it has one.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn passkey(&self, device: DeviceId) -> Result<Option<DevicePasskey>> {
         let row: Option<PasskeyRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -78,9 +75,6 @@ impl Store {
     }
 
     /// The passkey with this credential id, of a device that is not revoked.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn passkey_by_credential(&self, credential: &[u8]) -> Result<Option<DevicePasskey>> {
         let row: Option<PasskeyRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -95,9 +89,6 @@ impl Store {
     }
 
     /// The user's devices with a passkey, and whether the passkey may be used for sign-ins.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn passkeys_of(&self, user: UserId) -> Result<HashMap<DeviceId, PasskeySignIn>> {
         let rows: Vec<PasskeyRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -114,9 +105,6 @@ impl Store {
     }
 
     /// Stores the state of a device's ceremony, and replaces an unanswered one.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn begin_ceremony(
         &self,
         device: DeviceId,
@@ -145,9 +133,6 @@ impl Store {
     }
 
     /// Claims the state of the device's ceremony for this purpose, if there is one at `now`. Only one caller gets it.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn claim_ceremony(
         &self,
         device: DeviceId,
@@ -174,9 +159,6 @@ impl Store {
     /// Adds a passkey.
     ///
     /// [`StoreError::Taken`] if the device has one already, or another device has the same passkey.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn add_passkey(
         &self,
         passkey: DevicePasskey,
@@ -196,9 +178,6 @@ impl Store {
     }
 
     /// Records a use of a device's passkey.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn use_passkey(
         &self,
         device: DeviceId,
@@ -209,9 +188,6 @@ impl Store {
     }
 
     /// Removes a device's passkey, after an assertion of it.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn remove_passkey(
         &self,
         device: DeviceId,

@@ -23,9 +23,6 @@ pub enum CodesConfirmation {
 impl Store {
     /// Adds codes that are not valid yet, and replaces others that were not confirmed. `device` created or approved
     /// them.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn add_pending_recovery_codes(
         &self,
         (user, device): (UserId, DeviceId),
@@ -63,9 +60,6 @@ impl Store {
     }
 
     /// Whether the codes of a batch were created at `since` or later and wait for their confirmation.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn has_pending_codes(
         &self,
         user: UserId,
@@ -86,9 +80,6 @@ impl Store {
 
     /// Confirms the codes of a batch that were created at `since` or later. Deletes all other codes of the user, and
     /// ends the unused links. A device that confirms must not be revoked.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn confirm_recovery_codes(
         &self,
         (user, device): (UserId, Option<DeviceId>),

@@ -62,9 +62,6 @@ async fn link_of_code(
 
 impl Store {
     /// The number of a user's unused codes.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn recovery_codes_left(&self, user: UserId) -> Result<u32> {
         let (left,): (i64,) = sql::query_as(
             "SELECT COUNT(*) FROM recovery_codes WHERE user_id = $1 AND used_at IS NULL AND is_pending = 0",
@@ -76,9 +73,6 @@ impl Store {
     }
 
     /// When a user's device created the unused codes; `None` if there are none.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn recovery_codes_made_by(
         &self,
         user: UserId,
@@ -97,9 +91,6 @@ impl Store {
 
     /// Uses a code and adds the enrolment link for a new device. A code that was used returns its open link again, if
     /// `is_own` accepts the link: the response may have been lost.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn recover(
         &self,
         digest: Digest,

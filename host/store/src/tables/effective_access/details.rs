@@ -94,9 +94,6 @@ impl TryFrom<AccessRow> for EffectiveAccess {
 
 impl Store {
     /// The access of these users to an application, in their order. A deleted user is missing.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn access_of_users(
         &self,
         application: &Did,
@@ -116,9 +113,6 @@ impl Store {
     }
 
     /// The access of a user to these applications, in their order. A deleted application is missing.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub(super) async fn access_to_applications(
         &self,
         user: UserId,

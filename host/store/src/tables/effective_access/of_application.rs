@@ -89,9 +89,6 @@ const DENIED: &str = concat!(
 impl Store {
     /// Up to `limit` users that follow `after`, to whom something grants access to an application, in the order of
     /// their creation.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn access_to(
         &self,
         application: &Did,

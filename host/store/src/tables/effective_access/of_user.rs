@@ -21,9 +21,6 @@ const OF_USER: &str = concat!(
 impl Store {
     /// Up to `limit` applications that follow `after`, to which something grants a user access, in the order of their
     /// names. An assignment to everyone counts for each user.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn access_of_user(
         &self,
         user: UserId,

@@ -87,9 +87,6 @@ static OF_MEMBERS: LazyLock<BulkSql> = LazyLock::new(|| {
 impl Store {
     /// Up to `limit` users with access to an application and a search term that begins with `prefix`, in the order of
     /// the terms. A term may be the name of the account. Each user is returned once, and follows `after`.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn search_access(
         &self,
         application: &Did,

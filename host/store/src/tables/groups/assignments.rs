@@ -37,9 +37,6 @@ impl TryFrom<AssignmentRow> for Assignment {
 
 impl Store {
     /// The assignments of an application to groups, in the order of their names.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn assignments_of(&self, application: &Did) -> Result<Vec<Assignment>> {
         self.assignments(
             "SELECT group_assignments.application_id, group_assignments.group_id, group_assignments.roles
@@ -51,9 +48,6 @@ impl Store {
     }
 
     /// The assignments of applications to a group, in the order of the applications' names.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn assignments_to(&self, group: GroupId) -> Result<Vec<Assignment>> {
         self.assignments(
             "SELECT group_assignments.application_id, group_assignments.group_id, group_assignments.roles
@@ -73,9 +67,6 @@ impl Store {
     }
 
     /// The roles that an application assigns to everyone; `None` if it is not assigned to everyone.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn roles_of_everyone(&self, application: &Did) -> Result<Option<Vec<String>>> {
         let row: Option<(Option<String>,)> =
             sql::query_as("SELECT everyone_roles FROM applications WHERE id = $1")
@@ -94,9 +85,6 @@ impl Store {
     }
 
     /// The known roles of an application: those of its assignments and of its newest accounts, sorted.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn known_roles(&self, application: &Did) -> Result<Vec<String>> {
         let rows: Vec<(String,)> = sql::query_as(
             "SELECT roles FROM group_assignments WHERE application_id = $1

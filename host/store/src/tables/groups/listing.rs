@@ -83,9 +83,6 @@ impl TryFrom<SummaryRow> for GroupSummary {
 
 impl Store {
     /// The group with this id.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn group(&self, id: GroupId) -> Result<Option<Group>> {
         let row: Option<GroupRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -99,9 +96,6 @@ impl Store {
     }
 
     /// The group with this id, with its counts.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn group_summary(&self, id: GroupId) -> Result<Option<GroupSummary>> {
         let row: Option<SummaryRow> = sql::query_as(with_counts!("WHERE user_groups.id = $1"))
             .bind(id.to_string())
@@ -112,9 +106,6 @@ impl Store {
 
     /// Up to `limit` groups that follow `after` in an order, with names that begin with `prefix`, without regard to
     /// case and accents.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn groups(
         &self,
         prefix: &str,
@@ -144,9 +135,6 @@ impl Store {
     }
 
     /// The number of all groups.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn count_groups(&self) -> Result<u64> {
         let (count,): (i64,) = sql::query_as("SELECT COUNT(*) FROM user_groups")
             .fetch_one(&self.readers)

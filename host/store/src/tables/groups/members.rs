@@ -93,9 +93,6 @@ impl Store {
     }
 
     /// Up to `limit` members of a group that follow a user, in the order of the users' creation.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn members_of(
         &self,
         group: GroupId,
@@ -127,9 +124,6 @@ impl Store {
     }
 
     /// Those of these users who are members of a group.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn members_among(&self, group: GroupId, users: &[UserId]) -> Result<Vec<UserId>> {
         let mut members = Vec::new();
         for users in users.chunks(MOST) {
@@ -146,9 +140,6 @@ impl Store {
     }
 
     /// The names of each user's groups, in their order. A user without a group is missing.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn group_names_of(
         &self,
         users: &[UserId],
@@ -169,9 +160,6 @@ impl Store {
     }
 
     /// Up to `limit` groups of a user, in the order of their names.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn groups_of(&self, user: UserId, limit: u32) -> Result<Vec<Group>> {
         let rows: Vec<GroupRow> = sql::query_as(sql::statement!(
             "SELECT ",

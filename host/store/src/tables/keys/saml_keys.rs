@@ -75,9 +75,6 @@ pub enum KeyDeletion {
 
 impl Store {
     /// The keys of a service provider.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn saml_keys(&self, application: &Did) -> Result<Vec<SamlKey>> {
         let rows: Vec<KeyRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -92,9 +89,6 @@ impl Store {
 
     /// The service providers that need a new key or a cleanup. Their last key expires before `end`, or a key was
     /// succeeded by one that signs since `taken_over` or longer.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn saml_keys_due(&self, end: Timestamp, taken_over: Timestamp) -> Result<Vec<Did>> {
         let rows: Vec<(String,)> = sql::query_as(
             "SELECT DISTINCT k.application_id FROM saml_keys k
@@ -115,9 +109,6 @@ impl Store {
 
     /// Stores a key, unless its service provider has a key of this generation. If several instances create the next key
     /// concurrently, one of them stores it. Returns whether this call stored the key.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn add_saml_key(&self, key: SamlKey, entry: Entry) -> Result<bool> {
         self.write((key, entry), |db, (key, entry)| {
             Box::pin(async move {
@@ -129,9 +120,6 @@ impl Store {
     }
 
     /// Lets a published key sign from `now` on.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn activate_saml_key(
         &self,
         id: KeyId,
@@ -155,9 +143,6 @@ impl Store {
     }
 
     /// Deletes a key, unless it is its service provider's last one.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_saml_key(&self, id: KeyId, entries: Vec<Entry>) -> Result<KeyDeletion> {
         self.write(entries, move |db, entries| {
             Box::pin(async move {

@@ -57,9 +57,6 @@ fn pattern(generation: u32) -> String {
 
 impl Store {
     /// The long-lived values that another sealing key than that of `generation` sealed.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn values_to_reseal(&self, generation: u32) -> Result<Vec<SealedValue>> {
         let mut found = self.signing_keys_to_reseal(generation).await?;
         found.extend(self.saml_keys_to_reseal(generation).await?);
@@ -126,9 +123,6 @@ impl Store {
     }
 
     /// Replaces values by the resealed ones. A value that was changed since it was read stays.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn replace_sealed(&self, resealed: Vec<(SealedValue, String)>) -> Result<()> {
         self.write(resealed, |db, resealed| {
             Box::pin(async move {
@@ -143,9 +137,6 @@ impl Store {
 
     /// Whether an older sealing key than that of `generation` may have sealed a value that expires after `now`.
     /// `replaced` is the time from which that key seals.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn has_values_of_older_sealing_keys(
         &self,
         generation: u32,

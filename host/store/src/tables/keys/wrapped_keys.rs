@@ -77,18 +77,12 @@ async fn insert(db: impl Executor, key: &WrappedKey) -> sql::Result<bool> {
 
 impl Database {
     /// All wrapped keys, in the order of their generations.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn wrapped_keys(&self) -> Result<Vec<WrappedKey>> {
         read_all(&self.readers).await
     }
 
     /// Adds the keys of a new installation: all of them, and only if there are none. If several instances start at the
     /// same time, one of them adds its keys.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn add_first_wrapped_keys(&self, keys: &[WrappedKey]) -> Result<()> {
         let mut lease = self.writers.lease().await?;
         let added = add_first(self, &mut lease, keys).await;
@@ -144,17 +138,11 @@ pub enum NewSealingKey {
 
 impl Store {
     /// All wrapped keys, in the order of their generations.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn wrapped_keys(&self) -> Result<Vec<WrappedKey>> {
         read_all(&self.readers).await
     }
 
     /// Adds those of these keys that are missing.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn add_wrapped_keys(&self, keys: Vec<WrappedKey>) -> Result<()> {
         self.write(keys, |db, keys| {
             Box::pin(async move {
@@ -169,9 +157,6 @@ impl Store {
 
     /// Adds a sealing key, and deletes all keys that are wrapped with another master key than this one. Waits until all
     /// instances have that master key, because the others could not read the new key.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn add_sealing_key(&self, key: WrappedKey, entry: Entry) -> Result<NewSealingKey> {
         let kind = self.instance.kind;
         self.write((key, entry), move |db, (key, entry)| {
@@ -208,9 +193,6 @@ impl Store {
 
     /// Records until when tokens of sealing keys below this generation may be valid, once the key of this generation
     /// seals.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn note_replaced_sealing_keys(&self, below: u32, now: Timestamp) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {
@@ -230,9 +212,6 @@ impl Store {
     }
 
     /// Deletes the sealing keys below this generation. Returns whether there was one.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_sealing_keys(&self, below: u32, entry: Entry) -> Result<bool> {
         self.write(entry, move |db, entry| {
             Box::pin(async move {
@@ -251,9 +230,6 @@ impl Store {
 
 impl Store {
     /// The number of running instances with another master key than this one.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn instances_with_other_master_key(&self, master_key: &str) -> Result<i64> {
         let kind = self.instance.kind;
         let mut lease = self.instance.lease().await?;

@@ -96,9 +96,6 @@ impl TryFrom<DeliveryRow> for LogoutDelivery {
 impl Store {
     /// The applications with a due logout at `now`, the oldest first. The query looks each application up in the index,
     /// so its cost does not depend on the number of pending logouts.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn due_logouts(&self, now: Timestamp) -> Result<Vec<Did>> {
         let rows: Vec<(String,)> = sql::query_as(
             "WITH RECURSIVE waiting (application_id) AS (
@@ -124,9 +121,6 @@ impl Store {
     /// Claims the oldest due delivery of an application, for one attempt. No other instance gets it until `lease` has
     /// expired; if the instance stops before that, the attempt is repeated afterwards. Returns `None` if no delivery is
     /// due, or another instance claimed it at the same time.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn claim_logout(
         &self,
         application: &Did,
@@ -156,9 +150,6 @@ impl Store {
 
     /// Ends a claimed attempt. The next attempt is at `again`; `None` removes the delivery. Nothing happens if another
     /// attempt has begun.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn settle_logout(
         &self,
         delivery: LogoutDelivery,

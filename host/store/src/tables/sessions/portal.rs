@@ -55,9 +55,6 @@ crate::engine::sql::row! {
 
 impl Store {
     /// The user's sessions that have not ended at `now`, the latest first.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn open_sessions_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenSession>> {
         let rows: Vec<OpenSessionRow> = sql::query_as(
             "SELECT sessions.id, sid, auth_time, sessions.expires_at, test_sign_ins.id AS test_sign_in, used_at,
@@ -141,9 +138,6 @@ impl Store {
     }
 
     /// Whether any session of a user ended after `since`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn has_ended_session(&self, user: UserId, since: Timestamp) -> Result<bool> {
         let ended: Option<(i64,)> =
             sql::query_as("SELECT 1 FROM sessions WHERE user_id = $1 AND ended_at > $2 LIMIT 1")
@@ -155,9 +149,6 @@ impl Store {
     }
 
     /// Whether a session of a user ended after `since`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn is_session_ended_of(
         &self,
         user: UserId,
@@ -176,9 +167,6 @@ impl Store {
     }
 
     /// Whether a device of a user was revoked after `since`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn is_device_revoked_of(
         &self,
         user: UserId,
@@ -219,9 +207,6 @@ impl Store {
     }
 
     /// When each of the user's devices last made a decision. Only devices that are not revoked and that made one.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn device_uses(&self, user: UserId) -> Result<HashMap<DeviceId, Timestamp>> {
         let rows: Vec<(String, i64)> = sql::query_as(
             "SELECT id, used_at FROM devices WHERE user_id = $1 AND revoked_at IS NULL AND used_at IS NOT NULL",
@@ -235,9 +220,6 @@ impl Store {
     }
 
     /// Renames a device of a user.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn rename_device_of(
         &self,
         user: UserId,

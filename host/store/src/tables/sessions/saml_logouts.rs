@@ -84,9 +84,6 @@ async fn insert_turn(
 
 impl Store {
     /// Stores a logout with the service providers that must be notified, in their order.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn insert_saml_logout(
         &self,
         logout: Logout,
@@ -118,9 +115,6 @@ impl Store {
 
     /// A logout, with its service providers in their order. Returns `None` if there is no such logout, it has expired,
     /// or it has finished so long ago that its end is not repeated.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn saml_logout(
         &self,
         id: LogoutId,
@@ -165,9 +159,6 @@ impl Store {
     }
 
     /// The last logout that this browser began by signing out, after `since`, and after which it continues there.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn recent_saml_logout(
         &self,
         browser: Digest,
@@ -189,9 +180,6 @@ impl Store {
     }
 
     /// Records that the turn of a service provider begins now. Nothing happens if it began before.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn start_saml_logout_turn(&self, request: String, now: Timestamp) -> Result<()> {
         self.write(request, move |db, request| {
             Box::pin(async move {
@@ -211,9 +199,6 @@ impl Store {
 
     /// Records the outcome of a LogoutRequest. Returns the logout if the request belongs to this service provider and
     /// had no outcome yet.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn settle_saml_logout(
         &self,
         request: String,
@@ -239,9 +224,6 @@ impl Store {
     }
 
     /// Claims the end of a logout, which only one caller may finish.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn finish_saml_logout(&self, id: LogoutId, now: Timestamp) -> Result<Transition> {
         self.write((), move |db, ()| {
             Box::pin(async move {

@@ -104,9 +104,6 @@ pub(crate) async fn join_application(db: &mut Connection, code: &CodeGrant) -> R
 
 impl Store {
     /// The participations of a service provider in sessions under this name, in any spelling.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn sessions_of_name(
         &self,
         application: &Did,
@@ -127,9 +124,6 @@ impl Store {
     }
 
     /// The participations of a service provider in the sessions with these indexes, which are stored as digests.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn sessions_of_indexes(
         &self,
         application: &Did,
@@ -150,9 +144,6 @@ impl Store {
     }
 
     /// Whether a service provider participates in a session of this user.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
         let row: Option<(i64,)> = sql::query_as(
             "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",

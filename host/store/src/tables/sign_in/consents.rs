@@ -108,18 +108,12 @@ fn joined(
 impl Store {
     /// Stores that a user granted these scopes to an application, together with the scopes that the user granted
     /// before.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn remember_consent(&self, grant: ConsentGrant, now: Timestamp) -> Result<()> {
         self.write(grant, move |db, grant| Box::pin(remember(db, grant, now)))
             .await
     }
 
     /// The scopes that a user granted to an application and that are valid at `now`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn consented_scopes(
         &self,
         user: UserId,
@@ -140,9 +134,6 @@ impl Store {
     }
 
     /// The user's consents that are valid at `now`, in the order of their creation.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn consents_of(&self, user: UserId, now: Timestamp) -> Result<Vec<Consent>> {
         let rows: Vec<(String, String, String, i64, i64)> = sql::query_as(
             "SELECT c.application_id, a.name, c.scopes, c.granted_at, c.expires_at

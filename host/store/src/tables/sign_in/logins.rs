@@ -58,18 +58,12 @@ impl TryFrom<LoginRow> for Login {
 
 impl Store {
     /// Adds a login that a signed-in user began.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn insert_login(&self, login: Login) -> Result<()> {
         self.insert_login_within(login, None).await
     }
 
     /// Adds a login, unless it is there already. `bounds` apply to logins without authentication: others above them are
     /// removed.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn insert_login_within(
         &self,
         login: Login,
@@ -109,9 +103,6 @@ impl Store {
     }
 
     /// The login with this id, unless it has expired at `now`.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn login(&self, id: LoginId, now: Timestamp) -> Result<Option<Login>> {
         let row: Option<LoginRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -127,9 +118,6 @@ impl Store {
 
     /// Removes the approval and the session from a login, so that the user may try again. The session is then one that
     /// the user declined. Nothing happens if the login was answered.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn reset_login(&self, id: LoginId) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {
@@ -148,9 +136,6 @@ impl Store {
     }
 
     /// Whether the user declined to continue the login with this session.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn has_declined(&self, id: LoginId, session: SessionId) -> Result<bool> {
         let declined: Option<(i64,)> =
             sql::query_as("SELECT 1 FROM logins WHERE id = $1 AND declined_session_id = $2")
@@ -163,9 +148,6 @@ impl Store {
 
     /// Records that the user continues with the browser's session. Nothing happens if the login has an approval request
     /// or was answered.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn continue_login(&self, id: LoginId, session: SessionId) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {

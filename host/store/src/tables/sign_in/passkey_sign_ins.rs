@@ -50,9 +50,6 @@ impl Store {
     /// first one of a device without a passkey.
     ///
     /// [`StoreError::Taken`] if the device has another passkey, or another device has the same passkey.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn add_sign_in_passkey(
         &self,
         passkey: DevicePasskey,
@@ -81,9 +78,6 @@ impl Store {
     }
 
     /// Records that the user, by an assertion, agreed to sign in with a device's discoverable passkey.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn allow_passkey_sign_in(
         &self,
         device: DeviceId,
@@ -115,9 +109,6 @@ impl Store {
 
     /// Withdraws the agreement to sign in with a device's passkey, and its approvals that no browser has used yet.
     /// Returns whether there was an agreement.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn stop_passkey_sign_in(
         &self,
         user: UserId,
@@ -160,9 +151,6 @@ impl Store {
 
     /// Stores the challenge of a login page, and replaces an unanswered one. Returns whether the sign-in belongs to
     /// this browser and waits for its user.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn begin_sign_in_ceremony(
         &self,
         login: LoginId,
@@ -193,9 +181,6 @@ impl Store {
 
     /// Claims the challenge of a login page, if the sign-in belongs to this browser and waits for its user. Only one
     /// caller gets it, so of two assertions only one is verified.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn claim_sign_in_ceremony(
         &self,
         login: LoginId,
@@ -226,9 +211,6 @@ impl Store {
 
     /// Approves a sign-in by a passkey. The sign-in must wait for its user, and the device must not be revoked. The
     /// user must be allowed to sign in there, and must have agreed to use this passkey for it.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn approve_by_passkey(
         &self,
         request: PasskeyApproval,

@@ -12,9 +12,6 @@ use assent_model::secret::Digest;
 impl Store {
     /// Claims a client assertion by the digest of the client and the `jti`. From then on another assertion with this
     /// `jti` is a replay (RFC 7523 section 3).
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn claim_assertion(
         &self,
         assertion: Digest,
@@ -28,17 +25,11 @@ impl Store {
     }
 
     /// Claims a message. From then on another message with its `ID` is a replay.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn claim_message(&self, once: MessageClaim) -> Result<ReplayCheck> {
         self.replay_claims.call(once).await
     }
 
     /// Claims an AuthnRequest, and stores it until the browser returns with its cookies. A replay is not stored.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn store_sign_on_request(
         &self,
         pending: PendingSignOn,
@@ -49,9 +40,6 @@ impl Store {
     }
 
     /// Whether a request with this id was stored, and would expire after `since` if no browser continued with it.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn has_sign_on_request(&self, id: SignOnId, since: Timestamp) -> Result<bool> {
         let stored: Option<(i64,)> =
             sql::query_as("SELECT 1 FROM sign_on_requests WHERE id = $1 AND expires_at > $2")
@@ -64,9 +52,6 @@ impl Store {
 
     /// Claims a stored request for the browser that continues with it, and the session that its cookie names. Returns
     /// `None` if there is no such request, another browser claimed it, or this browser claimed it too long ago.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn claim_sign_on_request(
         &self,
         id: SignOnId,

@@ -104,9 +104,6 @@ async fn insert_step(db: &mut Connection, id: TestSignInId, step: &StepRecord) -
 
 impl Store {
     /// Adds a test sign-in, with its first step.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn insert_test_sign_in(
         &self,
         test_sign_in: TestSignIn,
@@ -137,9 +134,6 @@ impl Store {
     }
 
     /// The test sign-in with this id.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
         let row: Option<TestSignInRow> = sql::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at,
@@ -153,9 +147,6 @@ impl Store {
     }
 
     /// The unfinished test sign-ins of a console session that were not answered yet.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
         let rows: Vec<TestSignInRow> = sql::query_as(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at,
@@ -169,9 +160,6 @@ impl Store {
     }
 
     /// The steps of a test sign-in in their order, and its result. Both are sealed.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn test_sign_in_steps(
         &self,
         id: TestSignInId,
@@ -210,9 +198,6 @@ impl Store {
     }
 
     /// Stores a step of a test sign-in, and replaces an earlier version of the step.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn record_test_sign_in_step(&self, id: TestSignInId, step: StepRecord) -> Result<()> {
         self.write(step, move |db, step| Box::pin(insert_step(db, id, step)))
             .await
@@ -220,9 +205,6 @@ impl Store {
 
     /// Sets the login that may answer a test sign-in, in place of an earlier one. Only the browser with this digest may
     /// do so.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn set_test_sign_in_login(
         &self,
         id: TestSignInId,
@@ -250,9 +232,6 @@ impl Store {
     }
 
     /// Records the session that a test sign-in created, so that both end together.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn set_test_sign_in_session(
         &self,
         id: TestSignInId,
@@ -272,9 +251,6 @@ impl Store {
     }
 
     /// Claims the answer of a test sign-in, which only one caller may give.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn claim_test_sign_in(&self, id: TestSignInId, now: Timestamp) -> Result<Transition> {
         self.write((), move |db, ()| {
             Box::pin(async move {
@@ -294,9 +270,6 @@ impl Store {
     }
 
     /// Ends a test sign-in: stores its result, and revokes its tokens and its session.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn finish_test_sign_in(
         &self,
         id: TestSignInId,

@@ -19,9 +19,6 @@ impl Store {
     /// Begins a new epoch, which invalidates all earlier access and refresh tokens. It also ends all sessions, operator
     /// tokens, unused authorization codes and enrolment links, open logins and unused approvals. Returns the number of
     /// the epoch.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn begin_token_epoch(&self, now: Timestamp, entry: Entry) -> Result<u32> {
         self.write(entry, move |db, entry| {
             Box::pin(async move {

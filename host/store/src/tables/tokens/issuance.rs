@@ -40,9 +40,6 @@ impl Store {
     /// family (RFC 6749 section 4.1.2). The row is then stored until `retain_until`: until no token of the family is
     /// valid and no second use of the code is expected. The same statement checks that the user may still use the
     /// application.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn redeem_code(
         &self,
         family: FamilyId,
@@ -61,9 +58,6 @@ impl Store {
 
     /// Uses a refresh token, once. A further use revokes the family, except the first retry of a recent refresh, which
     /// [`Store::answer_retry`] may answer. The same statement checks that the user may still use the application.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn rotate(&self, request: RotationRequest) -> Result<Rotation> {
         self.token_issuance.rotations.call(request).await
     }

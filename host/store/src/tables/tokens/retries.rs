@@ -27,9 +27,6 @@ const ANSWER: &str = "UPDATE token_families
 impl Store {
     /// Records that the access token of the last refresh was used, so that the refresh cannot be retried. Returns
     /// whether it was the last refresh, and the first use.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn record_token_use(&self, family: FamilyId, counter: u32) -> Result<bool> {
         self.write((), move |db, ()| {
             Box::pin(async move {
@@ -49,9 +46,6 @@ impl Store {
     /// Answers the retry of a refresh after the loss of its response. The retry was requested at `retry_at`, with the
     /// token of this number. `access` and a refresh token replace those of the first response, if none of these was
     /// used. Otherwise the family is revoked.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn answer_retry(
         &self,
         family: FamilyId,
@@ -79,9 +73,6 @@ impl Store {
     }
 
     /// Withdraws an unanswered retry, so that another one is possible.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn withdraw_retry(
         &self,
         family: FamilyId,

@@ -8,18 +8,12 @@ use assent_model::id::{FamilyId, TokenId};
 
 impl Store {
     /// Revokes all tokens of a family.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn revoke_family(&self, family: FamilyId, now: Timestamp) -> Result<()> {
         self.write((), move |db, ()| Box::pin(revoke(db, family, now)))
             .await
     }
 
     /// Makes a code that was not exchanged yet invalid.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn spend_code(&self, family: FamilyId, now: Timestamp) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {
@@ -38,9 +32,6 @@ impl Store {
     }
 
     /// Revokes one access token. The database remembers it until `expires_at`.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn revoke_access(&self, id: TokenId, expires_at: Timestamp) -> Result<()> {
         self.write((), move |db, ()| {
             Box::pin(async move {

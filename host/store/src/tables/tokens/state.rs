@@ -59,17 +59,11 @@ pub struct ClientTokenState {
 
 impl Store {
     /// The code with this id, used or not.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn code(&self, id: FamilyId) -> Result<Option<CodeGrant>> {
         self.lookups.codes.call(id.to_string()).await
     }
 
     /// The digest of the code with this id, if an application can still exchange it.
-    ///
-    /// # Errors
-    /// If the database fails, or the row cannot be read.
     pub async fn open_code(&self, id: FamilyId, now: Timestamp) -> Result<Option<Digest>> {
         let open: Option<(String,)> = sql::query_as(
             "SELECT code_digest FROM token_families
@@ -103,9 +97,6 @@ impl Store {
     }
 
     /// The current state of a family, and whether `token` was revoked separately. `None` if the family does not exist.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn family_state(
         &self,
         family: FamilyId,
@@ -143,9 +134,6 @@ impl Store {
     }
 
     /// The account and the user of a family, in the versions that [`Store::family_state`] found, or in later ones.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn holder_of(&self, state: &FamilyState) -> Result<Option<Arc<UserAccount>>> {
         let id = state.family.subject.account_id;
         if let Some(found) = self.caches.holders.get(&id, state.versions.holder) {
@@ -169,9 +157,6 @@ impl Store {
     }
 
     /// The application of a family, in the version that [`Store::family_state`] found, or in a later one.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn application_of(
         &self,
         state: &FamilyState,
@@ -181,9 +166,6 @@ impl Store {
     }
 
     /// The current state of an application's own token. `None` if the application does not exist.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn client_token_state(
         &self,
         application: &Did,

@@ -61,9 +61,6 @@ static BY_NAME: LazyLock<BulkSql> = LazyLock::new(|| {
 
 impl Store {
     /// The users who sign in with these names and email addresses, indexed by them.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn users_by_logins(&self, names: &[LoginName]) -> Result<HashMap<LoginName, User>> {
         let mut found = HashMap::with_capacity(names.len());
         for names in names.chunks(MOST) {
@@ -85,9 +82,6 @@ impl Store {
     }
 
     /// The users with these ids.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn users_by_ids(&self, ids: &[UserId]) -> Result<HashMap<UserId, User>> {
         let mut found = HashMap::with_capacity(ids.len());
         for ids in ids.chunks(MOST) {
@@ -104,9 +98,6 @@ impl Store {
     }
 
     /// The accounts of these users in an application.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn accounts_of_users(
         &self,
         application: &Did,
@@ -121,9 +112,6 @@ impl Store {
     }
 
     /// The accounts of an application with these names, indexed by them.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn accounts_by_names(
         &self,
         application: &Did,

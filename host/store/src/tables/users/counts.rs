@@ -39,9 +39,6 @@ pub(crate) async fn note_change(
 
 impl Store {
     /// The number of users in each state.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn users_by_state(&self) -> Result<Vec<(LifecycleState, u64)>> {
         let rows: Vec<(String, i64)> = sql::query_as(
             "SELECT state, CAST(SUM(change) AS BIGINT) FROM user_counts GROUP BY state",

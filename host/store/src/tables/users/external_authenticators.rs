@@ -10,9 +10,6 @@ use assent_model::id::UserId;
 
 impl Store {
     /// The user's identifiers, each with the name of its channel.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn external_authenticators(
         &self,
         user: UserId,

@@ -102,7 +102,7 @@ impl Store {
     /// the earlier one.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`. Otherwise if the database fails.
+    /// [`StoreError::Stale`] if the user's version does not match `guard`.
     pub async fn insert_invitation(
         &self,
         invitation: NewInvitation,
@@ -157,7 +157,7 @@ impl Store {
     /// Ends the links of an invited user. Returns `false` and changes nothing if no link is open.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`. Otherwise if the database fails.
+    /// [`StoreError::Stale`] if the user's version does not match `guard`.
     pub async fn withdraw_invitation(
         &self,
         user: &User,
@@ -180,9 +180,6 @@ impl Store {
 
     /// Invited users in the order of their names, each with the last unused link. `after` is the sort key and the id of
     /// the last user of the previous page. If `state` is set, only those in that state.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn invitations(
         &self,
         state: Option<InvitationState>,
@@ -226,9 +223,6 @@ impl Store {
 
     /// Leases the email with the earliest due time, for one attempt. Returns `None` if no email is due, or another
     /// instance leased it at the same time.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn lease_invitation_mail(
         &self,
         lease: Duration,
@@ -263,9 +257,6 @@ impl Store {
     }
 
     /// When the next email is due; `None` if there is none.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn next_invitation_mail(&self) -> Result<Option<Timestamp>> {
         let (next,): (Option<i64>,) =
             sql::query_as("SELECT MIN(next_attempt_at) FROM invitation_mails")
@@ -275,9 +266,6 @@ impl Store {
     }
 
     /// Ends an attempt. Returns `false` and changes nothing if the link was withdrawn, or another attempt has begun.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn settle_invitation_mail(
         &self,
         mail: &LeasedMail,

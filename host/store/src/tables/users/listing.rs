@@ -149,9 +149,6 @@ pub(crate) fn cursor(term: Vec<u8>, id: &str) -> Result<Cursor> {
 impl Store {
     /// Up to `limit` users that follow `after`, in an order. Only those in `state` or with `role`, if these are set.
     /// In an order by name, the cursor is the sort key and the id of the last user of the previous page.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn users_in_order(
         &self,
         state: Option<LifecycleState>,
@@ -238,9 +235,6 @@ impl Store {
 
     /// Up to `limit` users with a search term that begins with `prefix`, in the order of the terms. Each user is
     /// returned once, and follows `after`.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn search_users(
         &self,
         prefix: &Prefix,
@@ -292,9 +286,6 @@ impl Store {
 
     /// Up to `limit` accounts of an application with a search term that begins with `prefix`, in the order of the
     /// terms. Each account is returned once, and follows `after`.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn search_accounts(
         &self,
         application: &Did,
@@ -338,9 +329,6 @@ impl Store {
     }
 
     /// The user with this identifier.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn user_by_did(&self, did: &Did) -> Result<Option<User>> {
         let row: Option<UserRow> = sql::query_as(sql::statement!(
             "SELECT ",

@@ -11,9 +11,6 @@ use assent_model::user::User;
 
 impl Store {
     /// The user with this id.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn user(&self, id: UserId) -> Result<Option<User>> {
         let row: Option<UserRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -27,9 +24,6 @@ impl Store {
     }
 
     /// The user with this `sub`.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn user_by_subject(&self, subject: &str) -> Result<Option<User>> {
         let row: Option<UserRow> = sql::query_as(sql::statement!(
             "SELECT ",
@@ -43,9 +37,6 @@ impl Store {
     }
 
     /// The user who signs in with this name or email address.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn user_by_login(&self, name: &LoginName) -> Result<Option<User>> {
         let row: Option<UserRow> = sql::query_as(
             sql::statement!(
@@ -61,9 +52,6 @@ impl Store {
     }
 
     /// The time from which a sign-in makes its browser a known one of this user; `None` if there is no such user.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn browsers_known_from(&self, user: UserId) -> Result<Option<Timestamp>> {
         let row: Option<(i64,)> =
             sql::query_as("SELECT known_browsers_not_before FROM users WHERE id = $1")
@@ -74,9 +62,6 @@ impl Store {
     }
 
     /// Up to `limit` users that follow `after`, in the order of their creation.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn users(&self, after: Option<UserId>, limit: u32) -> Result<Vec<UserSummary>> {
         let rows: Vec<SummaryRow> = sql::query_as(
             sql::statement!("SELECT ", UserRow::COLUMNS, ",

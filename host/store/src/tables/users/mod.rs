@@ -145,7 +145,7 @@ impl Store {
     /// Adds a user.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if another user has the name or the email address. Otherwise if the database fails.
+    /// [`StoreError::Taken`] if another user has the name or the email address.
     pub async fn insert_user(&self, user: User, entries: Vec<Entry>) -> Result<()> {
         self.write((user, entries), |db, (user, entries)| {
             Box::pin(async move {
@@ -158,9 +158,6 @@ impl Store {
 
     /// Deletes this version of a user with all dependent rows. The applications of the user's sessions must be
     /// notified. The audit log keeps its entries, without their personal data.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn delete_user(
         &self,
         id: UserId,
@@ -194,9 +191,6 @@ impl Store {
     /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its
     /// identifiers. The user's name becomes `name`, which is no sign-in name. Returns [`VersionedWrite::Stale`] also if
     /// the user is not terminated.
-    ///
-    /// # Errors
-    /// If the database fails, or the audit log cannot be extended.
     pub async fn erase_user(
         &self,
         (id, version): (UserId, i64),

@@ -38,9 +38,6 @@ pub(crate) async fn record_sign_in(
 
 impl Store {
     /// When each of these users last signed in with an approval. Users who never did are missing.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn last_sign_ins(&self, users: &[UserId]) -> Result<HashMap<UserId, Timestamp>> {
         let mut found = HashMap::with_capacity(users.len());
         for users in users.chunks(MOST) {

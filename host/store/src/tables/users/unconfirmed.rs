@@ -69,9 +69,6 @@ const ALL: &str = unconfirmed!("$2 = ''");
 impl Store {
     /// Up to `limit` invited and active users after this one, whose email address is missing or not confirmed. With an
     /// application, only those who have access to it.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn unconfirmed_users(
         &self,
         application: Option<&Did>,

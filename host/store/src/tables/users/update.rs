@@ -148,7 +148,7 @@ impl Store {
     /// unconfirmed address of the user get the new name.
     ///
     /// # Errors
-    /// [`StoreError::Taken`] if another user has the name or the email address. Otherwise if the database fails.
+    /// [`StoreError::Taken`] if another user has the name or the email address.
     pub async fn update_user(
         &self,
         user: User,
@@ -207,9 +207,6 @@ impl Store {
     }
 
     /// Whether the user is currently the last owner who can sign in. Writes check it again under a lock.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn is_last_owner(&self, id: UserId) -> Result<bool> {
         let last: Option<(i64,)> = sql::query_as(IS_LAST_OWNER)
             .bind(id.to_string())

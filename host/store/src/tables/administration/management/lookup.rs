@@ -42,9 +42,6 @@ fn by_key<T>(
 
 impl Store {
     /// The manifest owners, sorted.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn manifest_owners(&self) -> Result<Vec<ManifestOwner>> {
         let rows: Vec<(String,)> = sql::query_as(
             "SELECT managed_by FROM applications WHERE managed_by IS NOT NULL
@@ -62,9 +59,6 @@ impl Store {
     }
 
     /// The applications of an owner with their keys, in the order of the keys.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn managed_applications(
         &self,
         owner: &ManifestOwner,
@@ -84,9 +78,6 @@ impl Store {
     }
 
     /// The application with this key of an owner.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn managed_application(
         &self,
         Management { owner, key }: &Management,
@@ -104,9 +95,6 @@ impl Store {
     }
 
     /// The owner and key of an application that a manifest manages.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn management_of_application(&self, id: &Did) -> Result<Option<Management>> {
         const STATEMENT: &str = "SELECT managed_by, managed_key FROM applications
              WHERE id = $1 AND managed_by IS NOT NULL";
@@ -115,9 +103,6 @@ impl Store {
     }
 
     /// The owner and key of a group that a manifest manages.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn management_of_group(&self, id: GroupId) -> Result<Option<Management>> {
         const STATEMENT: &str = "SELECT managed_by, managed_key FROM user_groups
              WHERE id = $1 AND managed_by IS NOT NULL";
@@ -144,9 +129,6 @@ impl Store {
     }
 
     /// The groups of an owner with their keys, in the order of the keys.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn managed_groups(&self, owner: &ManifestOwner) -> Result<Vec<(ManifestKey, Group)>> {
         let rows: Vec<ManagedGroupRow> = sql::query_as(sql::statement!(
             "SELECT user_groups.managed_key, ",
@@ -163,9 +145,6 @@ impl Store {
     }
 
     /// The assignments to groups that an owner manages, of the owner's applications.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn managed_assignments(&self, owner: &ManifestOwner) -> Result<Vec<Assignment>> {
         let rows: Vec<AssignmentRow> = sql::query_as(
             "SELECT group_assignments.application_id, group_assignments.group_id, group_assignments.roles
@@ -180,9 +159,6 @@ impl Store {
     }
 
     /// The applications of an owner with an assignment to everyone that the owner manages, with the roles.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn managed_everyone(&self, owner: &ManifestOwner) -> Result<Vec<(Did, Vec<String>)>> {
         let rows: Vec<(String, String)> = sql::query_as(
             "SELECT id, everyone_roles FROM applications
@@ -202,9 +178,6 @@ impl Store {
     }
 
     /// The accounts that an owner manages.
-    ///
-    /// # Errors
-    /// If the database fails, or a row cannot be read.
     pub async fn managed_accounts(&self, owner: &ManifestOwner) -> Result<Vec<UserAccount>> {
         let rows: Vec<UserAccountRow> = sql::query_as(MANAGED_ACCOUNTS)
             .bind(owner.to_string())

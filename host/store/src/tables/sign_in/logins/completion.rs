@@ -138,9 +138,6 @@ impl IssuedGrant {
 impl Store {
     /// Answers a request with the browser's session, if the request needs no login. It has the effects of
     /// [`Completion::Resume`] without a login row. Returns [`Transition::NotOpen`] if the session has ended.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn answer_with_session(
         &self,
         grant: IssuedGrant,
@@ -170,9 +167,6 @@ impl Store {
     /// Ends a login, once. Returns [`Transition::NotOpen`] if it was answered before, has expired, or does not permit
     /// this completion. A new session requires an approval of this login with the state `approved`. The use of a
     /// session requires an open session.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn answer_login(
         &self,
         id: LoginId,
