@@ -1,8 +1,5 @@
 //! The start of the store: its writers, readers and loaders.
 
-use crate::tables::accounts::user_account;
-use crate::tables::applications::row;
-use crate::tables::devices::inbox_row;
 use std::sync::Arc;
 
 use crate::audit::context::ChainContext;
@@ -14,6 +11,9 @@ use crate::engine::writer::Writer;
 use crate::error::Result;
 use crate::operations::instance::Instance;
 use crate::store::{Caches, Loaders, Store};
+use crate::tables::accounts::user_account;
+use crate::tables::applications::row;
+use crate::tables::devices::inbox_row;
 use crate::tables::sign_in::replay_cache;
 use crate::tables::sign_in::sign_on_queues::SignOnQueues;
 use crate::tables::tokens::TokenIssuance;

@@ -1,6 +1,5 @@
 //! `assent audit`
 
-use crate::domain::audit::verify;
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::PathBuf;
@@ -11,6 +10,7 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
+use crate::domain::audit::verify;
 use crate::domain::{Services, audit};
 use assent_admin_client::terminal;
 use assent_model::audit::chain::{Heads, Place, Positions, VerificationCounts};

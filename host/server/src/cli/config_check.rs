@@ -1,11 +1,11 @@
 //! `assent config check`
 
-use crate::app::listen;
 use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::app::Environment;
+use crate::app::listen;
 use crate::cli::config_file::settings;
 use crate::config::Settings;
 use crate::domain::audit::stream::check as check_streams;

@@ -2,11 +2,6 @@
 
 mod responses;
 
-use crate::http::portal::applications;
-use crate::http::sign_in::login::followed;
-use crate::http::sign_in::login::identify;
-use crate::http::sign_in::login::leave;
-use crate::http::sign_in::login::passkey;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +28,12 @@ use crate::http::devices;
 use crate::http::devices::recover;
 use crate::http::oidc::{client_calls, cors, endpoints};
 use crate::http::operations::{connection, health, logos, metrics, rate_limits};
+use crate::http::portal::applications;
 use crate::http::saml::{logout, metadata, sign_on};
+use crate::http::sign_in::login::followed;
+use crate::http::sign_in::login::identify;
+use crate::http::sign_in::login::leave;
+use crate::http::sign_in::login::passkey;
 use crate::http::sign_in::{confirm, consent, login, session_end, test_sign_in};
 
 /// The maximum size of a body, in bytes.

@@ -1,6 +1,5 @@
 //! Opening the database. Only this module chooses between SQLite and PostgreSQL.
 
-use crate::engine::migrations::applied;
 use std::num::NonZeroU32;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
@@ -10,6 +9,7 @@ use crate::engine::connections::{Connections, Readers};
 use crate::engine::database_url::{sqlite_file, sqlite_path, without_password};
 use crate::engine::migrations;
 use crate::engine::migrations::MigrationPolicy;
+use crate::engine::migrations::applied;
 use crate::engine::migrations::list::{MIGRATIONS, schema_version};
 use crate::engine::migrations::migration::Migration;
 use crate::engine::migrations::outcome::MigrationOutcome;

@@ -3,12 +3,12 @@
 mod lookup;
 pub(crate) mod user_account;
 
-use crate::tables::groups::lost_access;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::tables::groups::lost_access;
 
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::to_json;

@@ -1,6 +1,5 @@
 //! A call of the admin API, and the output of its response.
 
-use crate::cli::api::arguments::parsed;
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
 use std::io::{IsTerminal, Write};
@@ -12,6 +11,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderValue, IF_MATCH};
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 
+use crate::cli::api::arguments::parsed;
 use crate::cli::api::arguments::parsed::{Paging, ParsedArguments, Payload};
 use crate::cli::api::document::Operation;
 use crate::cli::api::listing::{Listing, Page};

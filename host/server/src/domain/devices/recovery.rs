@@ -1,12 +1,12 @@
 //! Account recovery for a user without a device, with recovery codes that the user saved before.
 
-use crate::domain::devices::device::enrolment;
 use std::sync::Arc;
 use std::time::Duration;
 
 use zeroize::Zeroizing;
 
 use crate::domain::devices::account_notifications;
+use crate::domain::devices::device::enrolment;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;

@@ -4,13 +4,13 @@
 //! number, and the device shows the browser's description from the start of the sign-in, regardless of where the code
 //! is shown. Only if the device is in the browser of the sign-in, no number is needed.
 
-use crate::domain::approvals::approval::request;
 use std::sync::Arc;
 use std::time::Duration;
 
 use subtle::ConstantTimeEq;
 
 use crate::domain::approvals::approval;
+use crate::domain::approvals::approval::request;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};

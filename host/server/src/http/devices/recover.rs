@@ -1,7 +1,6 @@
 //! Recovery, at `/recover`: a user without a device exchanges a name and a recovery code for a link that enrols another
 //! device. The query `login` names the sign-in that led here, to which the pages lead back.
 
-use crate::domain::sign_in::login::view;
 use std::sync::Arc;
 
 use axum::Form;
@@ -13,6 +12,7 @@ use serde::Deserialize;
 
 use crate::domain::devices::recovery;
 use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::view;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, RETRY};

@@ -1,6 +1,5 @@
 //! Calls that an enrolled device signed.
 
-use crate::domain::devices::device::call;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -8,6 +7,7 @@ use axum::extract::{FromRequest, OriginalUri, Request};
 use axum::http::header::AUTHORIZATION;
 
 use crate::domain::Services;
+use crate::domain::devices::device::call;
 use crate::domain::devices::device::call::{DeviceCall, DeviceCaller};
 use crate::http::context::origin_of;
 use crate::http::cookies::Cookie;

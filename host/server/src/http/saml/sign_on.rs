@@ -1,6 +1,5 @@
 //! The SAML endpoints, under `/sso`: sign-on. The sign-out is in [`crate::http::saml::logout`].
 
-use crate::http::sign_in::login::no_login;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -25,6 +24,7 @@ use crate::http::reply::{
 use crate::http::request_id;
 use crate::http::sign_in::answer::{link_to, link_to_origin};
 use crate::http::sign_in::login;
+use crate::http::sign_in::login::no_login;
 use crate::messages::Message;
 use crate::saml::peer::HeaderError;
 use crate::saml::sign_on::{

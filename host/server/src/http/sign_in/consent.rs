@@ -2,7 +2,6 @@
 
 pub(crate) mod question;
 
-use crate::oidc::authorize::answer;
 use std::sync::Arc;
 
 use axum::Form;
@@ -28,6 +27,7 @@ use crate::http::sign_in::login::finish::{finish, resumed, session_before};
 use crate::http::sign_in::login::posted::LoginPost;
 use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
 use crate::messages::Message;
+use crate::oidc::authorize::answer;
 use crate::oidc::authorize::answer::DenialReason;
 use assent_model::application::ConsentPolicy;
 use assent_model::id::Did;

@@ -1,7 +1,6 @@
 //! The destination of the response of a test sign-in: `/admin/test-sign-ins/{id}`. The console shows the result. A
 //! response that the browser sends twice gets the same page for a short time.
 
-use crate::domain::sign_in::test_sign_in::repeat;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -10,6 +9,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::domain::sign_in::test_sign_in;
+use crate::domain::sign_in::test_sign_in::repeat;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::pages::protocol::TestSignInPage;

@@ -1,10 +1,10 @@
 //! Recovery codes.
 
-use crate::tables::devices::enrolment_links;
 use std::sync::Arc;
 
 use crate::engine::rows::moment;
 use crate::engine::sql;
+use crate::tables::devices::enrolment_links;
 use crate::tables::devices::enrolment_links::EnrolmentRow;
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;

@@ -1,10 +1,10 @@
 //! The objects that users see and end on the portal. Each statement names the user that must own the object.
 
-use crate::tables::devices::enrolment_links;
 use std::collections::HashMap;
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::tables::devices::enrolment_links;
 
 use crate::engine::rows::{cell, moment, parse};
 use crate::tables::sessions;

@@ -1,6 +1,5 @@
 //! The return of a failed or cancelled sign-in to the application.
 
-use crate::oidc::authorize::answer;
 use std::sync::Arc;
 
 use axum::extract::rejection::QueryRejection;
@@ -23,6 +22,7 @@ use crate::http::sign_in::login::no_login::unknown;
 use crate::http::sign_in::login::posted::{LoginPost, find};
 use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
 use crate::http::{csrf, saml};
+use crate::oidc::authorize::answer;
 use crate::oidc::authorize::answer::DenialReason;
 use crate::saml::sign_on;
 use crate::saml::sign_on::SignOnDenied;
