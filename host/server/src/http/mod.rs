@@ -14,6 +14,7 @@ mod fetch_metadata;
 mod forwarded;
 mod header_text;
 mod home;
+mod layers;
 mod layout;
 pub mod oidc;
 mod operations;

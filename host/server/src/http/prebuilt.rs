@@ -19,9 +19,10 @@ use tracing::Instrument;
 use tracing::field::Empty;
 
 use super::compression::Coding;
+use super::layers::only_calls;
 use super::refusals;
 use super::request_id::{self, RequestId, RequestIds, X_REQUEST_ID};
-use super::router::{metrics_router, mtls_router, routes};
+use super::router::{metrics_router, routes};
 use super::traced_request::{self, RequestTracing};
 use crate::domain::Services;
 use crate::domain::operations::traffic::request_metrics::EndpointGroup;
@@ -66,7 +67,7 @@ impl Front {
     /// The content of the listener for client certificates.
     pub fn for_client_certificates(&self) -> Self {
         Self {
-            router: mtls_router(self.router.clone()),
+            router: only_calls(self.router.clone()),
             prebuilt: None,
             request_ids: Arc::clone(&self.request_ids),
             tracing: self.tracing.clone(),

@@ -1,33 +1,25 @@
 //! The routes.
 
-mod responses;
+pub(super) mod responses;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::http::{Method, StatusCode, header};
-use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::IntoResponse;
-use axum::routing::{MethodRouter, get, post};
-use responses::{asset, not_found, surround};
-use tower::ServiceBuilder;
+use axum::routing::{get, post};
+use responses::{asset, not_found};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
-use tower_http::timeout::TimeoutLayer;
 
-use super::admission::admit;
-use super::compression::{CompressedDocuments, compress_document};
-use super::fetch_metadata::reject_embedded;
-use super::{admin_api, console, home, portal};
+use super::compression::CompressedDocuments;
+use super::{admin_api, console, home, layers, portal};
 use crate::domain::Services;
 use crate::domain::operations::traffic::idempotency::UNDER_WAY;
 use crate::http::approvals::callbacks;
 use crate::http::devices;
 use crate::http::devices::recover;
 use crate::http::oidc::{client_calls, cors, endpoints};
-use crate::http::operations::{connection, health, logos, metrics, rate_limits};
+use crate::http::operations::{connection, health, logos, metrics};
 use crate::http::portal::applications;
 use crate::http::saml::{logout, metadata, sign_on};
 use crate::http::sign_in::login::followed;
@@ -38,8 +30,6 @@ use crate::http::sign_in::{confirm, consent, login, session_end, test_sign_in};
 
 /// The maximum size of a body, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
-/// The maximum body size of a call in which an application authenticates itself, in bytes.
-const LARGEST_CALL: usize = 32 * 1024;
 /// The maximum time until the response to a request begins. A device's long poll lasts half a minute.
 const LONGEST: Duration = Duration::from_secs(60);
 /// The maximum time until the response to a file import begins.
@@ -48,14 +38,6 @@ const LONGEST_FILE: Duration = Duration::from_secs(240);
 const _: () = assert!(
     LONGEST.as_secs() < LONGEST_FILE.as_secs() && LONGEST_FILE.as_secs() < UNDER_WAY.as_secs()
 );
-
-/// The paths that the listener for client certificates serves.
-const MTLS_PATHS: [&str; 4] = [
-    "/oidc/token",
-    "/oidc/me",
-    "/oidc/token/introspection",
-    "/oidc/token/revocation",
-];
 
 /// Returns the router of everything that the server serves. The prebuilt responses share `origins`.
 pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router {
@@ -68,13 +50,13 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/connection", get(connection::show))
-        .route("/assets/{*path}", document(&documents, get(asset)))
+        .route("/assets/{*path}", layers::document(&documents, get(asset)))
         .route("/logos/{application}", get(logos::show))
         .merge(portal::routes())
         .merge(sign_in_routes(services, &documents))
         .merge(sign_out_routes(services))
         .merge(saml_logout_routes(services))
-        .merge(called(
+        .merge(layers::called_by_applications(
             services,
             origins,
             Router::new().route("/oidc/token/introspection", post(client_calls::introspect)),
@@ -82,76 +64,36 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .nest("/authenticator", authenticator_routes(services, &documents))
         .merge(recovery_routes(services))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
-        .merge(
-            head_without_effect(Router::new().route("/admin", get(console::front)))
-                .layer(from_fn(reject_embedded)),
-        )
+        .merge(layers::not_embedded(layers::head_without_effect(
+            Router::new().route("/admin", get(console::front)),
+        )))
         .route("/admin/{*page}", get(console::inside))
-        .merge(head_without_effect(Router::new().route(
+        .merge(layers::head_without_effect(Router::new().route(
             "/admin/test-sign-ins/{id}",
             get(test_sign_in::answered).post(test_sign_in::answered_by_post),
         )))
         .nest("/admin/api/v1", admin_api::routes(services))
         .fallback(not_found);
-    // Errors also need the header that lets another site's page read a response, so its layer comes last.
     let shared = Router::new()
         .merge(shared_routes(services, origins, &documents))
         .route(
             "/.well-known/oauth-authorization-server/oidc",
-            document(&documents, get(endpoints::configuration)),
+            layers::document(&documents, get(endpoints::configuration)),
         );
-    let shared =
-        bounded(services, shared, LARGEST_BODY, LONGEST).layer(cors::layer(Arc::clone(origins)));
-    bounded(services, own, LARGEST_BODY, LONGEST)
+    let shared = layers::readable_across_origins(
+        origins,
+        layers::bounded(services, shared, LARGEST_BODY, LONGEST),
+    );
+    let files = layers::bounded(
+        services,
+        admin_api::file_routes(services),
+        admin_api::LARGEST_FILE,
+        LONGEST_FILE,
+    );
+    let all = layers::bounded(services, own, LARGEST_BODY, LONGEST)
         .merge(shared)
-        .merge(bounded(
-            services,
-            admin_api::file_routes(services),
-            admin_api::LARGEST_FILE,
-            LONGEST_FILE,
-        ))
-        .layer(from_fn_with_state(Arc::clone(services), surround))
-        .with_state(Arc::clone(services))
-}
-
-/// Compresses the responses of a route with public documents. No other route of this list is compressed; those of the
-/// admin API choose by themselves.
-fn document(
-    documents: &Arc<CompressedDocuments>,
-    handler: MethodRouter<Arc<Services>>,
-) -> MethodRouter<Arc<Services>> {
-    handler.layer(from_fn_with_state(Arc::clone(documents), compress_document))
-}
-
-/// Applies the bounds of every request.
-fn bounded(
-    services: &Arc<Services>,
-    router: Router<Arc<Services>>,
-    largest: usize,
-    longest: Duration,
-) -> Router<Arc<Services>> {
-    let bounds = ServiceBuilder::new()
-        .layer(from_fn_with_state(Arc::clone(services), admit))
-        .layer(CatchPanicLayer::new())
-        .layer(TimeoutLayer::with_status_code(
-            StatusCode::SERVICE_UNAVAILABLE,
-            longest,
-        ))
-        .layer(RequestBodyLimitLayer::new(largest));
-    router.layer(bounds)
-}
-
-/// Returns the router of the listener for client certificates, which only serves the endpoints that applications call
-/// themselves (RFC 8705 section 5).
-pub(super) fn mtls_router(router: Router) -> Router {
-    router.layer(from_fn(async |request: Request, next: Next| {
-        if MTLS_PATHS.contains(&request.uri().path()) {
-            return next.run(request).await;
-        }
-        let elsewhere =
-            "This address is for applications that present a certificate. Pages are at the issuer's address.\n";
-        (StatusCode::NOT_FOUND, elsewhere).into_response()
-    }))
+        .merge(files);
+    layers::surrounded(services, all).with_state(Arc::clone(services))
 }
 
 /// Returns the router of the listener for metrics.
@@ -173,53 +115,24 @@ fn shared_routes(
         .route("/oidc/me", get(endpoints::me).post(endpoints::me))
         .route(
             "/oidc/.well-known/openid-configuration",
-            document(documents, get(endpoints::configuration)),
+            layers::document(documents, get(endpoints::configuration)),
         )
-        .route("/oidc/jwks", document(documents, get(endpoints::jwks)))
-        .merge(called(
+        .route(
+            "/oidc/jwks",
+            layers::document(documents, get(endpoints::jwks)),
+        )
+        .merge(layers::called_by_applications(
             services,
             origins,
             Router::new().route("/oidc/token", post(client_calls::token)),
         ))
-        .merge(called(
+        .merge(layers::called_by_applications(
             services,
             origins,
             Router::new().route("/oidc/token/revocation", post(client_calls::revoke)),
         ))
 }
 
-/// Applies the bounds of the endpoints at which applications authenticate themselves.
-fn called(
-    services: &Arc<Services>,
-    origins: &Arc<cors::Origins>,
-    router: Router<Arc<Services>>,
-) -> Router<Arc<Services>> {
-    let state = (Arc::clone(services), Arc::clone(origins));
-    let bounds = ServiceBuilder::new()
-        .layer(from_fn_with_state(state, rate_limits::token))
-        .layer(RequestBodyLimitLayer::new(LARGEST_CALL));
-    router.layer(bounds)
-}
-
-/// Answers HEAD on routes where GET has an effect, such as completing a login, with success and without the effect (RFC
-/// 9110 section 9.3.2).
-fn head_without_effect(routes: Router<Arc<Services>>) -> Router<Arc<Services>> {
-    routes.layer(from_fn(|request: Request, next: Next| async move {
-        if request.method() == Method::HEAD {
-            let headers = [
-                (header::CACHE_CONTROL, "no-store"),
-                (
-                    header::CONTENT_SECURITY_POLICY,
-                    "default-src 'none'; frame-ancestors 'none'",
-                ),
-            ];
-            return headers.into_response();
-        }
-        next.run(request).await
-    }))
-}
-
-/// Each message costs a signature verification, and some cost a signature.
 fn saml_logout_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = Router::new()
         .route(
@@ -228,10 +141,7 @@ fn saml_logout_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
         )
         .route("/sso/logout/{id}", get(logout::show))
         .route("/sso/logout/{id}/{request}", get(logout::ask));
-    head_without_effect(routes).layer(from_fn_with_state(
-        Arc::clone(services),
-        rate_limits::sign_out,
-    ))
+    layers::limited_sign_out(services, layers::head_without_effect(routes))
 }
 
 fn sign_out_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
@@ -244,10 +154,7 @@ fn sign_out_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
             "/oidc/session/end",
             get(session_end::end).post(session_end::end_by_post),
         );
-    head_without_effect(routes).layer(from_fn_with_state(
-        Arc::clone(services),
-        rate_limits::sign_out,
-    ))
+    layers::limited_sign_out(services, layers::head_without_effect(routes))
 }
 
 fn sign_in_routes(
@@ -270,10 +177,10 @@ fn sign_in_routes(
         )
         .route("/login/{id}/return", get(leave::return_by_itself))
         .route("/sign-in", get(portal::sign_in));
-    head_without_effect(pages)
+    let routes = layers::head_without_effect(pages)
         .route(
             "/sso/metadata/{application}",
-            document(documents, get(metadata::metadata)),
+            layers::document(documents, get(metadata::metadata)),
         )
         .route("/login/{id}/events", get(followed::events))
         .route("/login/{id}/state", get(followed::state))
@@ -287,22 +194,15 @@ fn sign_in_routes(
         .route("/login/{id}/continue", post(identify::proceed))
         .route("/login/{id}/confirm", post(confirm::confirm))
         .route("/login/{id}/consent", post(consent::decide))
-        .route("/login/{id}/leave", post(login::leave::leave))
-        .layer(from_fn_with_state(
-            Arc::clone(services),
-            rate_limits::sign_in,
-        ))
+        .route("/login/{id}/leave", post(login::leave::leave));
+    layers::limited_sign_in(services, routes)
 }
 
-/// Each code costs a search in the database, even without authentication.
 fn recovery_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
-    Router::new()
+    let routes = Router::new()
         .route("/recover", get(recover::show).post(recover::redeem))
-        .route("/recover/done", get(recover::show_link))
-        .layer(from_fn_with_state(
-            Arc::clone(services),
-            rate_limits::sign_in,
-        ))
+        .route("/recover/done", get(recover::show_link));
+    layers::limited_sign_in(services, routes)
 }
 
 fn authenticator_routes(
@@ -311,7 +211,10 @@ fn authenticator_routes(
 ) -> Router<Arc<Services>> {
     Router::new()
         .route("/", get(devices::app))
-        .route("/manifest.webmanifest", document(documents, get(asset)))
-        .route("/sw.js", document(documents, get(asset)))
+        .route(
+            "/manifest.webmanifest",
+            layers::document(documents, get(asset)),
+        )
+        .route("/sw.js", layers::document(documents, get(asset)))
         .nest("/api", devices::routes(services))
 }

@@ -94,7 +94,7 @@ fn intended_path(path: &str) -> Option<String> {
 
 /// Surrounds the handling of every request: measures its time, converts a rejection into the form of the called
 /// interface, and sets the common headers. It is one layer because each layer costs every request several allocations.
-pub(super) async fn surround(
+pub(in crate::http) async fn surround(
     State(services): State<Arc<Services>>,
     request: Request,
     next: Next,
