@@ -16,7 +16,6 @@ pub mod client_secret;
 pub mod clock;
 pub mod colour;
 pub mod command;
-pub mod deadline;
 pub mod delivery;
 pub mod device;
 pub mod entropy;

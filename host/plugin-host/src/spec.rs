@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assent_model::deadline::QUEUE_DEADLINE;
+use assent_model::clock::QUEUE_DEADLINE;
 use assent_model::id::Did;
 use assent_model::secret::{Digest, Secret};
 

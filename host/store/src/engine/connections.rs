@@ -13,7 +13,7 @@ use crate::engine::measurements::Measurements;
 use crate::engine::pipelined::{Epoch, PipelinedConnections};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, Executor, Options, Query, Rows};
-use assent_model::deadline::QUEUE_DEADLINE;
+use assent_model::clock::QUEUE_DEADLINE;
 
 /// The time limit of a read, from the wait for a connection to the last row.
 const READ: Duration = Duration::from_secs(6);

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::engine::sql;
 use crate::engine::sql::{Connection, Options};
-use assent_model::deadline::QUEUE_DEADLINE;
+use assent_model::clock::QUEUE_DEADLINE;
 
 /// The most running statements on one connection.
 const MOST: usize = 64;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind};
+use assent_model::clock::QUEUE_DEADLINE;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
@@ -27,7 +28,6 @@ use crate::engine::transactions::{
     Isolation, JobOutput, TransactionError, TransactionJob, Transactions, Work,
 };
 use crate::{Result, StoreError};
-use assent_model::deadline::QUEUE_DEADLINE;
 use assent_model::id::SessionId;
 use assent_telemetry::{SPANS, field, number};
 

@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{Result, StoreError};
-use assent_model::deadline::QUEUE_DEADLINE;
+use assent_model::clock::QUEUE_DEADLINE;
 
 /// The most calls of a batch.
 pub(crate) const MOST: usize = 64;

@@ -8,8 +8,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::{Result, StoreError};
 use assent_model::audit::{Entry, RequestAttempt};
-use assent_model::clock::Timestamp;
-use assent_model::deadline::KEYED_REQUEST_RETENTION;
+use assent_model::clock::{KEYED_REQUEST_RETENTION, Timestamp};
 use assent_model::id::UserId;
 
 /// Records in the transaction of the changes that the requests with an `Idempotency-Key` were executed. `entries` are

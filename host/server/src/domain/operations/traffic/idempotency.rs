@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::domain::{InternalError, Services};
 use assent_model::audit::{Actor, RequestAttempt};
-use assent_model::deadline::KEYED_REQUEST_RETENTION;
+use assent_model::clock::KEYED_REQUEST_RETENTION;
 use assent_model::secret::{Digest, Secret};
 use assent_store::IdempotentRow;
 
