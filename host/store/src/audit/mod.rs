@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use crate::audit::lanes::SKEW;
 use crate::engine::deferred;
 use crate::engine::rows::{cell, from_json, moment, parse};
-use crate::tables::administration::request_attempts;
+use crate::tables::administration::idempotent_executions;
 use crate::{Result, Store, StoreError};
 use assent_model::audit::{Actor, Entry, Event, USER_KIND};
 use assent_model::change::Change;
@@ -155,7 +155,7 @@ pub(crate) async fn append(transaction: &mut Connection, entries: &[Entry]) -> R
         }
         pending::add(entry, true)?;
     }
-    request_attempts::record_execution(transaction, entries).await
+    idempotent_executions::record_execution(transaction, entries).await
 }
 
 /// Adds entries to the log if something was done. Returns `done`.

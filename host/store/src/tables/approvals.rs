@@ -1,17 +1,17 @@
 //! Approvals. Each change is one conditional statement, so that only one of several concurrent changes succeeds.
 
-pub(crate) mod answers;
-pub(crate) mod approval_conflicts;
-pub(crate) mod approval_requests;
-pub(crate) mod cooldowns;
+pub(crate) mod answer;
+pub(crate) mod approval;
+pub(crate) mod conflict;
+pub(crate) mod cooldown;
+pub(crate) mod creation;
 pub(crate) mod decision;
-pub(crate) mod deliveries;
-pub(crate) mod dispatches;
+pub(crate) mod delivery;
+pub(crate) mod dispatch;
 pub(crate) mod held_requests;
-pub(crate) mod reading;
-pub(crate) mod repeats;
-pub(crate) mod reports;
-pub(crate) mod requested_approvals;
+pub(crate) mod repeat;
+pub(crate) mod report;
+pub(crate) mod request;
 pub(crate) mod rulings;
 
 use crate::engine::sql;
@@ -34,7 +34,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                deliveries::approval_ended(db, &id.to_string()).await
+                delivery::approval_ended(db, &id.to_string()).await
             })
         })
         .await
@@ -52,7 +52,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                deliveries::approval_ended(db, &id.to_string()).await
+                delivery::approval_ended(db, &id.to_string()).await
             })
         })
         .await

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::rows::{cell, digest, moment};
 use crate::engine::sql;
-use crate::tables::administration::request_attempts::insert_subjects;
+use crate::tables::administration::idempotent_executions::insert_subjects;
 use crate::{Result, Store};
 use assent_model::audit::RequestAttempt;
 use assent_model::clock::Timestamp;

@@ -2,7 +2,7 @@
 
 pub(crate) mod action_approvals;
 pub(crate) mod admin_tokens;
-pub(crate) mod component_approvals;
+pub(crate) mod candidate_approvals;
 pub(crate) mod idempotency;
+pub(crate) mod idempotent_executions;
 pub(crate) mod management;
-pub(crate) mod request_attempts;

@@ -2,7 +2,7 @@
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::approvals::{approval_requests, cooldowns};
+use crate::tables::approvals::{cooldown, creation};
 use crate::{Result, audit};
 use assent_model::approval::CooldownPolicy;
 use assent_model::audit::Entry;
@@ -30,7 +30,7 @@ pub(super) async fn lock_user_of(
             .fetch_optional(&mut *db)
             .await?;
     match user {
-        Some((Some(user),)) => approval_requests::lock_subject(db, &user, now).await,
+        Some((Some(user),)) => creation::lock_subject(db, &user, now).await,
         _ => Ok(()),
     }
 }
@@ -45,8 +45,8 @@ pub(super) async fn record_decision(
 ) -> Result<()> {
     audit::append(db, std::slice::from_ref(&noted.entry)).await?;
     if approved {
-        return cooldowns::reset_denials(db, user).await;
+        return cooldown::reset_denials(db, user).await;
     }
     let (pause, entry) = &noted.cooldown;
-    cooldowns::count_denial(db, user, pause, entry, now).await
+    cooldown::count_denial(db, user, pause, entry, now).await
 }

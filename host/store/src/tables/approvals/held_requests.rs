@@ -6,7 +6,7 @@ use crate::engine::deferred;
 use crate::engine::rows::{cell, parse};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::approvals::dispatches;
+use crate::tables::approvals::dispatch;
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 
@@ -28,7 +28,7 @@ pub(crate) async fn release(db: &mut Connection, user: &str, now: Timestamp) -> 
         return Ok(());
     }
     for (id,) in released {
-        dispatches::make_due(db, &id, now).await?;
+        dispatch::make_due(db, &id, now).await?;
     }
     let user = parse(user, cell("approvals", "held_for", user))?;
     deferred::record_change(db, Change::Inbox(user))

@@ -4,7 +4,7 @@ use super::decision::{AuditNote, lock_user_of, record_decision};
 use crate::engine::rows::{cell, parse};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::approvals::deliveries;
+use crate::tables::approvals::delivery;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::delivery::Ruling;
@@ -88,11 +88,11 @@ async fn record_ruling(
     .bind(now.millis())
     .fetch_optional(&mut *db)
     .await?;
-    deliveries::delete(&mut *db, delivery).await?;
+    delivery::delete(&mut *db, delivery).await?;
     let Some((id, user)) = decided else {
         return Ok(RulingOutcome::Late);
     };
-    deliveries::approval_ended(db, &id).await?;
+    delivery::approval_ended(db, &id).await?;
     record_decision(db, &user, ruling == Ruling::Approved, noted, now).await?;
     Ok(RulingOutcome::Counted)
 }

@@ -4,7 +4,7 @@ use crate::engine::deferred;
 use crate::engine::rows::to_json;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::approvals::cooldowns;
+use crate::tables::approvals::cooldown;
 use crate::tables::devices;
 use crate::tables::devices::locks;
 use crate::tables::devices::passkeys::{insert, record_use};
@@ -265,7 +265,7 @@ async fn approve(
     }
     insert_approved(db, login, approval, (user, device), application).await?;
     devices::record_use(db, device, now).await?;
-    cooldowns::reset_denials(db, &user.to_string()).await?;
+    cooldown::reset_denials(db, &user.to_string()).await?;
     // Another tab may show the login page.
     deferred::record_change(db, Change::Login(login))?;
     audit::append(db, std::slice::from_ref(entry)).await?;

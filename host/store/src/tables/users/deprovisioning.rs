@@ -10,7 +10,7 @@ use crate::Result;
 use crate::engine::deferred;
 use crate::engine::rows::{cell, parse};
 use crate::tables::administration::action_approvals;
-use crate::tables::approvals::{deliveries, held_requests};
+use crate::tables::approvals::{delivery, held_requests};
 use crate::tables::devices::passkeys;
 use crate::tables::sessions;
 use crate::tables::users::search_index;
@@ -145,7 +145,7 @@ pub(crate) async fn withdraw_pending_in(
     .fetch_all(&mut *db)
     .await?;
     for (id,) in withdrawn {
-        deliveries::approval_ended(db, &id).await?;
+        delivery::approval_ended(db, &id).await?;
     }
     Ok(())
 }
@@ -167,7 +167,7 @@ pub(crate) async fn withdraw_pending_of(
     .fetch_all(&mut *db)
     .await?;
     for (id,) in withdrawn {
-        deliveries::approval_ended(db, &id).await?;
+        delivery::approval_ended(db, &id).await?;
     }
     // The user's devices show whether the user may sign in.
     deferred::record_change(db, Change::Inbox(user))
@@ -189,7 +189,7 @@ pub(crate) async fn withdraw_pending_for(
     .fetch_all(&mut *db)
     .await?;
     for (id, user) in withdrawn {
-        deliveries::approval_ended(db, &id).await?;
+        delivery::approval_ended(db, &id).await?;
         if let Some(user) = user {
             let user = parse(&user, cell("approvals", "user_id", &id))?;
             deferred::record_change(db, Change::Inbox(user))?;

@@ -22,7 +22,7 @@ use update::is_last_owner;
 use update::read_user;
 
 use crate::engine::rows::to_json;
-use crate::tables::approvals::repeats;
+use crate::tables::approvals::repeat;
 use crate::{Result, Store, StoreError, VersionedWrite, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -106,7 +106,7 @@ pub(crate) async fn delete(
         .await?;
     counts::note(db, &[(user.state, -1)]).await?;
     audit::erase(db, id).await?;
-    repeats::erase(db, id).await?;
+    repeat::erase(db, id).await?;
     audit::append(db, entries).await
 }
 
@@ -136,7 +136,7 @@ pub(crate) async fn erase(
     deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
     deprovisioning::erase_user(db, id, now).await?;
     audit::erase(db, id).await?;
-    repeats::erase(db, id).await?;
+    repeat::erase(db, id).await?;
     audit::append(db, entries).await?;
     Ok(VersionedWrite::Done)
 }

@@ -11,7 +11,7 @@ use crate::engine::sql::Connection;
 
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::{cell, moment, parse};
-use crate::tables::approvals::{approval_requests, dispatches, held_requests};
+use crate::tables::approvals::{creation, dispatch, held_requests};
 use crate::{Result, Store, audit};
 use assent_model::approval::CooldownPolicy;
 use assent_model::audit::Entry;
@@ -127,9 +127,9 @@ impl Store {
             self.approval_writer
                 .write(user, move |db, user| {
                     Box::pin(async move {
-                        approval_requests::lock_subject(db, user, now).await?;
+                        creation::lock_subject(db, user, now).await?;
                         held_requests::release(db, user, now).await?;
-                        dispatches::postpone_held(db, user, now).await
+                        dispatch::postpone_held(db, user, now).await
                     })
                 })
                 .await?;
@@ -241,7 +241,7 @@ pub(crate) async fn lift(
     entry: &Entry,
     now: Timestamp,
 ) -> Result<bool> {
-    approval_requests::lock_subject(db, &user.to_string(), now).await?;
+    creation::lock_subject(db, &user.to_string(), now).await?;
     let lifted =
         sql::query("DELETE FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2")
             .bind(user.to_string())

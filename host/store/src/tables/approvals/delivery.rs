@@ -8,7 +8,7 @@ use crate::engine::sql::Connection;
 
 use crate::engine::deferred;
 use crate::engine::rows::{cell, moment, parse};
-use crate::tables::approvals::dispatches;
+use crate::tables::approvals::dispatch;
 use crate::{Result, Store, StoreError};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
@@ -120,7 +120,7 @@ impl Store {
                 // The vendor has the request, so no instance that takes over sends it again. Deliveries to other
                 // devices may still be pending.
                 if added > 0 && device.is_none() {
-                    dispatches::delete(db, approval).await?;
+                    dispatch::delete(db, approval).await?;
                 }
                 Ok(added > 0)
             })

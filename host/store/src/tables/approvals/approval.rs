@@ -3,7 +3,7 @@
 use crate::engine::rows::{cell, digest, from_json, moment, parse};
 use crate::engine::sql;
 use crate::tables::administration::action_approvals::OutlineRow;
-use crate::tables::approvals::approval_conflicts;
+use crate::tables::approvals::conflict;
 use crate::{Result, Store, StoreError};
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, Approver, FailureReason, MatchingNumber, RequestKind,
@@ -60,9 +60,7 @@ impl ApprovalRow {
             },
             ("denied", ..) => ApprovalStage::Denied,
             ("expired", ..) => ApprovalStage::Expired,
-            ("cancelled", ..) if self.conflicted == approval_conflicts::SHOWN => {
-                ApprovalStage::Conflicted
-            }
+            ("cancelled", ..) if self.conflicted == conflict::SHOWN => ApprovalStage::Conflicted,
             ("cancelled", ..) => ApprovalStage::Cancelled,
             ("replaced", ..) => ApprovalStage::Replaced,
             ("withdrawn", ..) => ApprovalStage::Withdrawn,

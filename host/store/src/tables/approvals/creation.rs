@@ -10,10 +10,10 @@ use crate::engine::sql::Connection;
 
 use crate::engine::rows::{cell, parse, to_json};
 use crate::tables::administration::action_approvals;
-use crate::tables::approvals::requested_approvals::{
+use crate::tables::approvals::request::{
     ApprovalRequest, RefusedRequest, UnexpiredRequest, subjects,
 };
-use crate::tables::approvals::{approval_conflicts, deliveries, dispatches, repeats};
+use crate::tables::approvals::{conflict, delivery, dispatch, repeat};
 use crate::{Result, Store, StoreError};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::change::Change;
@@ -99,7 +99,7 @@ impl Store {
                 Box::pin(async move {
                     let (name, user) = refused.subjects();
                     let unexpired = lock_and_read(db, name, user, refused.refused_at).await?;
-                    approval_conflicts::record_refusal(db, &unexpired, refused).await
+                    conflict::record_refusal(db, &unexpired, refused).await
                 })
             })
             .await
@@ -126,9 +126,9 @@ async fn reject(
     unexpired: &[UnexpiredRequest],
     request: &ApprovalRequest,
 ) -> Result<RequestOutcome> {
-    if approval_conflicts::is_typed(request.kind.as_str()) {
+    if conflict::is_typed(request.kind.as_str()) {
         let refused = RefusedRequest::from_request(request);
-        approval_conflicts::record_refusal(db, unexpired, &refused).await?;
+        conflict::record_refusal(db, unexpired, &refused).await?;
     }
     Ok(RequestOutcome::TooMany)
 }
@@ -174,32 +174,27 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
         .collect();
     // No channel carries a rejected request, so it matters only to one that a channel without letters may carry.
     let refusals = match request.without_binding {
-        true => approval_conflicts::active_refusals(db, name, user, approval.requested_at).await?,
+        true => conflict::active_refusals(db, name, user, approval.requested_at).await?,
         false => Vec::new(),
     };
-    let conflict = approval_conflicts::find_conflict(&unexpired, &refusals, request);
+    let conflict = conflict::find_conflict(&unexpired, &refusals, request);
     let is_sent = conflict.is_none() && has_place(&pending, request);
     let (reached, is_held) = insert(db, request, number, is_sent).await?;
     if let Some(conflict) = conflict {
-        approval_conflicts::end_requests(
-            db,
-            conflict.including(approval.id),
-            approval.requested_at,
-        )
-        .await?;
+        conflict::end_requests(db, conflict.including(approval.id), approval.requested_at).await?;
     }
     let reached = reached
         .map(|id| parse(&id, cell("approvals", "user_id", &approval.id.to_string())))
         .transpose()?;
     if request.is_carried {
-        dispatches::insert(db, approval.id, approval.requested_at).await?;
+        dispatch::insert(db, approval.id, approval.requested_at).await?;
     }
     record_changes(db, request, reached)?;
     let mut entry = request.entry.clone().with("prompted", reached.is_some());
     if is_held {
         entry = entry.with("held", true);
     }
-    repeats::append(db, &entry, approval.name_digest).await?;
+    repeat::append(db, &entry, approval.name_digest).await?;
     Ok(reached.map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted))
 }
 
@@ -354,7 +349,7 @@ async fn claim_login(
         if replaced == 0 {
             return Ok(false);
         }
-        deliveries::approval_ended(db, &before).await?;
+        delivery::approval_ended(db, &before).await?;
     }
     sql::query("UPDATE logins SET approval_id = $2 WHERE id = $1")
         .bind(login)
@@ -401,7 +396,7 @@ async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<S
         .await?;
     let mut ids = Vec::with_capacity(replaced.len());
     for (id,) in replaced {
-        deliveries::approval_ended(db, &id).await?;
+        delivery::approval_ended(db, &id).await?;
         ids.push(id);
     }
     Ok(ids)

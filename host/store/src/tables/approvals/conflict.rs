@@ -14,10 +14,8 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 
 use crate::Result;
-use crate::tables::approvals::deliveries;
-use crate::tables::approvals::requested_approvals::{
-    ApprovalRequest, RefusedRequest, UnexpiredRequest,
-};
+use crate::tables::approvals::delivery;
+use crate::tables::approvals::request::{ApprovalRequest, RefusedRequest, UnexpiredRequest};
 use assent_model::approval::RequestKind;
 use assent_model::clock::Timestamp;
 use assent_model::id::ApprovalId;
@@ -200,7 +198,7 @@ pub(crate) async fn end_requests(
         .bind(conflicted)
         .execute(&mut *db)
         .await?;
-        deliveries::approval_ended(db, &id).await?;
+        delivery::approval_ended(db, &id).await?;
     }
     Ok(())
 }

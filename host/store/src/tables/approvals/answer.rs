@@ -4,7 +4,7 @@ use super::decision::{AuditNote, lock_user_of, record_decision};
 use crate::engine::rows::to_json;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::approvals::{deliveries, held_requests, reports};
+use crate::tables::approvals::{delivery, held_requests, report};
 use crate::tables::devices;
 use crate::tables::devices::locks;
 use crate::tables::devices::passkeys;
@@ -157,11 +157,11 @@ async fn record_answer(
     let Some((user, kind)) = counted else {
         return Ok(AnswerOutcome::Late);
     };
-    deliveries::approval_ended(db, &id.to_string()).await?;
+    delivery::approval_ended(db, &id.to_string()).await?;
     devices::record_use(db, device, now).await?;
     if let DeviceDecision::Reported(report) = &decided {
         end_reported(db, &user, &kind, device, now).await?;
-        reports::insert(db, report, &user, device, now).await?;
+        report::insert(db, report, &user, device, now).await?;
     }
     record_decision(
         db,
@@ -193,7 +193,7 @@ async fn end_reported(
     .fetch_all(&mut *db)
     .await?;
     for (other,) in others {
-        deliveries::approval_ended(db, &other).await?;
+        delivery::approval_ended(db, &other).await?;
     }
     held_requests::drop_all(db, user).await?;
     if kind == RequestKind::KnownBrowser.as_str() {
@@ -247,7 +247,7 @@ async fn record_number_mismatch(
         audit::append(db, &[entry]).await?;
     }
     if attempts_left == 0 {
-        deliveries::approval_ended(db, &id.to_string()).await?;
+        delivery::approval_ended(db, &id.to_string()).await?;
     }
     Ok(AnswerOutcome::NumberMismatch { attempts_left })
 }

@@ -7,7 +7,7 @@ use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::{cell, moment, parse};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::approvals::cooldowns;
+use crate::tables::approvals::cooldown;
 use crate::tables::sessions::portal;
 use crate::{Result, Store, StoreError, UserGuard, audit};
 use assent_model::audit::{Actor, Entry};
@@ -236,7 +236,7 @@ impl Store {
                     return Ok(SettledReport::NotOpen);
                 }
                 let cooldown_ended = match &write.end_cooldown {
-                    Some(entry) => cooldowns::lift(db, user, entry, now).await?,
+                    Some(entry) => cooldown::lift(db, user, entry, now).await?,
                     None => false,
                 };
                 if let Some(entry) = &write.end_sessions {
