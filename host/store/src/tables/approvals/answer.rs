@@ -1,17 +1,17 @@
-//! The answers of devices.
+//! The answers of devices, and the rulings of vendors that make the decision themselves.
 
-use super::decision::{AuditNote, lock_user_of, record_decision};
-use crate::engine::rows::to_json;
+use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::approvals::{delivery, held_requests, report};
+use crate::tables::approvals::{cooldown, delivery, report, request};
 use crate::tables::devices;
-use crate::tables::devices::locks;
-use crate::tables::devices::passkeys;
+use crate::tables::devices::{locks, passkeys};
 use crate::{Result, Store, audit};
-use assent_model::approval::RequestKind;
+use assent_model::approval::{CooldownPolicy, RequestKind};
+use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{ApprovalId, DeviceId};
+use assent_model::delivery::Ruling;
+use assent_model::id::{ApprovalId, DeliveryId, DeviceId};
 use assent_model::passkey::PasskeyUse;
 use assent_model::report::NewReport;
 use assent_model::secret::Digest;
@@ -195,7 +195,7 @@ async fn end_reported(
     for (other,) in others {
         delivery::approval_ended(db, &other).await?;
     }
-    held_requests::drop_all(db, user).await?;
+    cooldown::drop_held(db, user).await?;
     if kind == RequestKind::KnownBrowser.as_str() {
         sql::query("UPDATE users SET known_browsers_not_before = $2 + 1 WHERE id = $1")
             .bind(user.to_owned())
@@ -250,4 +250,129 @@ async fn record_number_mismatch(
         delivery::approval_ended(db, &id.to_string()).await?;
     }
     Ok(AnswerOutcome::NumberMismatch { attempts_left })
+}
+
+/// The records of an answer that counts.
+#[derive(Clone, Debug)]
+pub struct AuditNote {
+    /// The entry for the audit log.
+    pub entry: Entry,
+    /// The cooldown that a denial begins, with its entry for the audit log.
+    pub cooldown: (CooldownPolicy, Entry),
+}
+
+/// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
+async fn lock_user_of(db: &mut Connection, id: ApprovalId, now: Timestamp) -> Result<()> {
+    let user: Option<(Option<String>,)> =
+        sql::query_as("SELECT user_id FROM approvals WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
+    match user {
+        Some((Some(user),)) => request::lock_subject(db, &user, now).await,
+        _ => Ok(()),
+    }
+}
+
+/// Records a decision that counts: an approval resets the denials, and denials and reports begin cooldowns.
+async fn record_decision(
+    db: &mut Connection,
+    user: &str,
+    approved: bool,
+    noted: &AuditNote,
+    now: Timestamp,
+) -> Result<()> {
+    audit::append(db, std::slice::from_ref(&noted.entry)).await?;
+    if approved {
+        return cooldown::reset_denials(db, user).await;
+    }
+    let (pause, entry) = &noted.cooldown;
+    cooldown::count_denial(db, user, pause, entry, now).await
+}
+
+/// The outcome of a vendor's ruling on a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum RulingOutcome {
+    /// It counts.
+    Counted,
+    /// It came too late: the request was decided before or expired, or its user or vendor may not decide it any more.
+    Late,
+}
+
+impl Store {
+    /// Records a vendor's ruling on a delivered request. It counts under the conditions of a device's answer: the
+    /// request is pending, and its user may sign in there. The identifier of the delivery must also still belong to the
+    /// user. The delivery is deleted, whether the ruling counts or not.
+    pub async fn rule_on_approval(
+        &self,
+        delivery: DeliveryId,
+        ruling: Ruling,
+        noted: AuditNote,
+        now: Timestamp,
+    ) -> Result<RulingOutcome> {
+        self.write(noted, move |db, noted| {
+            Box::pin(record_ruling(db, delivery, ruling, noted, now))
+        })
+        .await
+    }
+}
+
+async fn record_ruling(
+    db: &mut Connection,
+    delivery: DeliveryId,
+    ruling: Ruling,
+    noted: &AuditNote,
+    now: Timestamp,
+) -> Result<RulingOutcome> {
+    let state = match ruling {
+        Ruling::Approved => "approved",
+        Ruling::Denied => "denied",
+    };
+    let approval: Option<(String,)> =
+        sql::query_as("SELECT approval_id FROM approval_deliveries WHERE id = $1")
+            .bind(delivery.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
+    if let Some((approval,)) = approval {
+        lock_user_of(
+            db,
+            parse(
+                &approval,
+                cell("approval_deliveries", "approval_id", &delivery.to_string()),
+            )?,
+            now,
+        )
+        .await?;
+    }
+    let decided: Option<(String, String)> = sql::query_as(
+        "UPDATE approvals
+         SET state = $2, decided_at = $3,
+             channel = (SELECT channel FROM approval_deliveries AS delivery WHERE delivery.id = $1)
+         WHERE id = (SELECT approval_id FROM approval_deliveries AS delivery
+                     WHERE delivery.id = $1 AND delivery.device_id IS NULL)
+           AND state = 'requested' AND expires_at > $3
+           AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
+           AND NOT EXISTS (SELECT 1 FROM accounts
+                           WHERE accounts.user_id = approvals.user_id
+                             AND accounts.application_id = approvals.application_id
+                             AND accounts.state IN ('suspended', 'terminated'))
+           AND EXISTS (SELECT 1 FROM approval_deliveries AS delivery
+                       JOIN external_authenticators AS known
+                         ON known.channel = delivery.channel AND known.identifier = delivery.identifier
+                       WHERE delivery.id = $1 AND known.user_id = approvals.user_id)
+         RETURNING id, user_id",
+    )
+    .bind(delivery.to_string())
+    .bind(state)
+    .bind(now.millis())
+    .fetch_optional(&mut *db)
+    .await?;
+    delivery::delete(&mut *db, delivery).await?;
+    let Some((id, user)) = decided else {
+        return Ok(RulingOutcome::Late);
+    };
+    delivery::approval_ended(db, &id).await?;
+    record_decision(db, &user, ruling == Ruling::Approved, noted, now).await?;
+    Ok(RulingOutcome::Counted)
 }

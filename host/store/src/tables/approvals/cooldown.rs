@@ -1,20 +1,21 @@
-//! Cooldowns: a running cooldown holds the requests with a name of the user (see `held_requests`). They are in the
-//! database, so that each instance knows them and they survive restarts.
+//! Cooldowns: a running cooldown holds the requests with a typed name of the user. They are sent to the devices when the
+//! cooldown ends or the user lifts it, if the login page is still waiting. Cooldowns are in the database, so that each
+//! instance knows them and they survive restarts.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
-use crate::engine::sql;
-use crate::engine::sql::Connection;
-
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::{cell, moment, parse};
-use crate::tables::approvals::{creation, dispatch, held_requests};
+use crate::engine::sql::Connection;
+use crate::engine::{deferred, sql};
+use crate::tables::approvals::{dispatch, request};
 use crate::{Result, Store, audit};
 use assent_model::approval::CooldownPolicy;
 use assent_model::audit::Entry;
+use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{IdError, UserId};
 
@@ -127,8 +128,8 @@ impl Store {
             self.approval_writer
                 .write(user, move |db, user| {
                     Box::pin(async move {
-                        creation::lock_subject(db, user, now).await?;
-                        held_requests::release(db, user, now).await?;
+                        request::lock_subject(db, user, now).await?;
+                        release_held(db, user, now).await?;
                         dispatch::postpone_held(db, user, now).await
                     })
                 })
@@ -241,7 +242,7 @@ pub(crate) async fn lift(
     entry: &Entry,
     now: Timestamp,
 ) -> Result<bool> {
-    creation::lock_subject(db, &user.to_string(), now).await?;
+    request::lock_subject(db, &user.to_string(), now).await?;
     let lifted =
         sql::query("DELETE FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2")
             .bind(user.to_string())
@@ -251,7 +252,51 @@ pub(crate) async fn lift(
     if lifted == 0 {
         return Ok(false);
     }
-    held_requests::release(db, &user.to_string(), now).await?;
+    release_held(db, &user.to_string(), now).await?;
     audit::append(db, std::slice::from_ref(entry)).await?;
     Ok(true)
+}
+
+/// Releases the held requests of a user without a running cooldown, so that any instance sends them at once. The user
+/// is locked.
+pub(crate) async fn release_held(db: &mut Connection, user: &str, now: Timestamp) -> Result<()> {
+    let released: Vec<(String,)> = sql::query_as(
+        "UPDATE approvals SET user_id = held_for, held_for = NULL
+         WHERE held_for = $1 AND state = 'requested' AND expires_at > $2
+           AND NOT EXISTS (SELECT 1 FROM approval_cooldowns AS pause
+                           WHERE pause.user_id = $1 AND pause.cooldown_until > $2)
+         RETURNING id",
+    )
+    .bind(user.to_owned())
+    .bind(now.millis())
+    .fetch_all(&mut *db)
+    .await?;
+    if released.is_empty() {
+        return Ok(());
+    }
+    for (id,) in released {
+        dispatch::make_due(db, &id, now).await?;
+    }
+    let user = parse(user, cell("approvals", "held_for", user))?;
+    deferred::record_change(db, Change::Inbox(user))
+}
+
+/// Drops the held requests of a user who reported another one or may not sign in any more. Their pages wait until the
+/// requests expire, and no device receives them.
+pub(crate) async fn drop_held(db: &mut Connection, user: &str) -> Result<()> {
+    sql::query("UPDATE approvals SET held_for = NULL WHERE held_for = $1")
+        .bind(user.to_owned())
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Drops the held requests of a user for an application in which the user may not sign in any more.
+pub(crate) async fn drop_held_in(db: &mut Connection, user: &str, application: &str) -> Result<()> {
+    sql::query("UPDATE approvals SET held_for = NULL WHERE held_for = $1 AND application_id = $2")
+        .bind(user.to_owned())
+        .bind(application.to_owned())
+        .execute(db)
+        .await?;
+    Ok(())
 }

@@ -4,20 +4,17 @@
 //! All of it happens in one transaction that first locks the user and the typed name, on every instance. So no two
 //! unexpired requests of a user or name have the same number, and the limits below hold under concurrency.
 
-use crate::engine::deferred;
-use crate::engine::sql;
-use crate::engine::sql::Connection;
-
 use crate::engine::rows::{cell, parse, to_json};
+use crate::engine::sql::Connection;
+use crate::engine::{deferred, sql};
 use crate::tables::administration::action_approvals;
 use crate::tables::approvals::request::{
-    ApprovalRequest, RefusedRequest, UnexpiredRequest, subjects,
+    ApprovalRequest, RefusedRequest, UnexpiredRequest, lock_and_read, subjects,
 };
 use crate::tables::approvals::{conflict, delivery, dispatch, repeat};
 use crate::{Result, Store, StoreError};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::change::Change;
-use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, UserId};
 
 /// The most pending requests of a user from unknown browsers, by typed names.
@@ -104,20 +101,6 @@ impl Store {
             })
             .await
     }
-}
-
-/// Locks a user or a typed name until the end of the transaction, so that its requests, denials and reports are
-/// serialized.
-pub(crate) async fn lock_subject(db: &mut Connection, subject: &str, now: Timestamp) -> Result<()> {
-    sql::query(
-        "INSERT INTO approval_subjects (subject, locked_at) VALUES ($1, $2)
-         ON CONFLICT (subject) DO UPDATE SET locked_at = excluded.locked_at",
-    )
-    .bind(subject.to_owned())
-    .bind(now.millis())
-    .execute(db)
-    .await?;
-    Ok(())
 }
 
 /// Rejects a request for which there is no number.
@@ -212,31 +195,6 @@ fn record_changes(
     // No request waits for the end of this approval yet.
     let inbox = reached.map_or(Change::Approval(approval.id), Change::Inbox);
     deferred::record_change(db, inbox)
-}
-
-/// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
-async fn lock_and_read(
-    db: &mut Connection,
-    name: String,
-    user: String,
-    now: Timestamp,
-) -> Result<Vec<UnexpiredRequest>> {
-    let mut subjects = [&name, &user];
-    subjects.sort_unstable();
-    for subject in subjects {
-        lock_subject(db, subject, now).await?;
-    }
-    let rows = sql::query_as(
-        "SELECT id, number, kind, state, user_id, held_for, name_digest, browser, without_binding, conflicted
-         FROM approvals
-         WHERE (named_user = $1 OR name_digest = $2) AND expires_at > $3",
-    )
-    .bind(user)
-    .bind(name)
-    .bind(now.millis())
-    .fetch_all(db)
-    .await?;
-    Ok(rows)
 }
 
 /// The first number that no unexpired request of the user or name has.

@@ -1,5 +1,5 @@
 //! The outbox of approval requests. A request has a row from its transaction until it was sent through a channel. The
-//! row of a request that a cooldown holds (see `held_requests`) is due at the end of the cooldown. The instance that
+//! row of a request that a cooldown holds (see `cooldown`) is due at the end of the cooldown. The instance that
 //! wrote the row sends the request at once. If that instance stops before that, another one sends it after the lease.
 //! So a request is sent at least once.
 

@@ -1,7 +1,8 @@
-//! A request for an approval, a request that a limit rejected, and the rows of unexpired requests. Requests and their
-//! conflicts use these types.
+//! A request for an approval, a request that a limit rejected, and the rows of unexpired requests with their locks.
 
-use crate::UserGuard;
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+use crate::{Result, UserGuard};
 use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{Approval, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
@@ -109,4 +110,43 @@ impl UnexpiredRequest {
             .flatten()
             .any(|recipient| recipient == user)
     }
+}
+
+/// Locks a user or a typed name until the end of the transaction, so that its requests, denials and reports are
+/// serialized.
+pub(crate) async fn lock_subject(db: &mut Connection, subject: &str, now: Timestamp) -> Result<()> {
+    sql::query(
+        "INSERT INTO approval_subjects (subject, locked_at) VALUES ($1, $2)
+         ON CONFLICT (subject) DO UPDATE SET locked_at = excluded.locked_at",
+    )
+    .bind(subject.to_owned())
+    .bind(now.millis())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Locks the name and the user, in an order that is the same for all, and reads their unexpired requests.
+pub(crate) async fn lock_and_read(
+    db: &mut Connection,
+    name: String,
+    user: String,
+    now: Timestamp,
+) -> Result<Vec<UnexpiredRequest>> {
+    let mut subjects = [&name, &user];
+    subjects.sort_unstable();
+    for subject in subjects {
+        lock_subject(db, subject, now).await?;
+    }
+    let rows = sql::query_as(
+        "SELECT id, number, kind, state, user_id, held_for, name_digest, browser, without_binding, conflicted
+         FROM approvals
+         WHERE (named_user = $1 OR name_digest = $2) AND expires_at > $3",
+    )
+    .bind(user)
+    .bind(name)
+    .bind(now.millis())
+    .fetch_all(db)
+    .await?;
+    Ok(rows)
 }

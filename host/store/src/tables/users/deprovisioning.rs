@@ -3,14 +3,12 @@
 
 use std::time::Duration;
 
-use crate::engine::sql;
-use crate::engine::sql::Connection;
-
 use crate::Result;
-use crate::engine::deferred;
 use crate::engine::rows::{cell, parse};
+use crate::engine::sql::Connection;
+use crate::engine::{deferred, sql};
 use crate::tables::administration::action_approvals;
-use crate::tables::approvals::{delivery, held_requests};
+use crate::tables::approvals::{cooldown, delivery};
 use crate::tables::devices::passkeys;
 use crate::tables::sessions;
 use crate::tables::users::search_index;
@@ -134,7 +132,7 @@ pub(crate) async fn withdraw_pending_in(
     now: Timestamp,
 ) -> Result<()> {
     // This comes first: a request that is released meanwhile is withdrawn with the others.
-    held_requests::drop_of_application(db, user, application).await?;
+    cooldown::drop_held_in(db, user, application).await?;
     let withdrawn: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $3
          WHERE user_id = $1 AND application_id = $2 AND state = 'requested' RETURNING id",
@@ -157,7 +155,7 @@ pub(crate) async fn withdraw_pending_of(
     now: Timestamp,
 ) -> Result<()> {
     // This comes first: a request that is released meanwhile is withdrawn with the others.
-    held_requests::drop_all(db, &user.to_string()).await?;
+    cooldown::drop_held(db, &user.to_string()).await?;
     let withdrawn: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND state = 'requested'
          RETURNING id",
