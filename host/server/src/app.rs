@@ -176,7 +176,7 @@ pub async fn compose(
         signed_documents: domain::keys::signed_documents::SignedDocuments::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         long_polls: domain::devices::long_polls::LongPolls::default(),
-        leased_work: domain::approvals::leased_work::LeasedWork::default(),
+        leased_work: domain::approvals::lease::LeasedWork::default(),
         clock,
         entropy,
     }))

@@ -151,7 +151,7 @@ fn start_background(services: &Arc<Services>) -> JoinSet<()> {
     );
     in_background(&mut background, services, "logouts", backchannel::deliver);
     in_background(&mut background, services, "mail", domain::mail::outbox::run);
-    let deliveries = domain::approvals::deliveries::run;
+    let deliveries = domain::approvals::delivery::run;
     in_background(&mut background, services, "approval_channels", deliveries);
     let traces = domain::claims::traces::run_trace_writer;
     in_background(&mut background, services, "claim_traces", traces);
@@ -231,7 +231,7 @@ impl RunningServer {
         let _ = self.stop.send(true);
         self.background.shutdown().await;
         while self.servers.join_next().await.is_some() {}
-        domain::approvals::deliveries::return_leases(&self.services).await;
+        domain::approvals::delivery::return_leases(&self.services).await;
         if let Err(error) = self.services.store.write_client_secret_uses().await {
             tracing::debug!(%error, "last uses of client secrets not written");
         }

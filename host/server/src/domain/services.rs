@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::approvals::leased_work::LeasedWork;
 use super::audit::streams::Streams;
 use super::claims::result_cache::ClaimResults;
 use super::claims::trace_queue::Traces;
@@ -13,6 +12,7 @@ use super::keys::fetched_keys::FetchedKeys;
 use super::operations::branding::Logo;
 use super::operations::wakeups::Wakeups;
 use crate::config::Settings;
+use crate::domain::approvals::lease::LeasedWork;
 use crate::domain::keys::signed_documents::SignedDocuments;
 use crate::domain::operations::plugins::reloads::Reloads;
 use crate::domain::operations::telemetry::error_references::ErrorReferences;

@@ -12,7 +12,7 @@ use super::context::Browser;
 use super::home::signed_in_header;
 use super::pages::ConsolePage;
 use super::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
-use crate::domain::approvals::channels;
+use crate::domain::approvals::channel;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::login;
@@ -114,7 +114,7 @@ async fn administrator(
 ) -> Result<ConsoleVisitor, InternalError> {
     let enough = |signed_in: &BrowserSession| {
         let authentication = &signed_in.session.authentication;
-        channels::is_enough_here(services, LocalPage::Console, authentication)
+        channel::is_enough_here(services, LocalPage::Console, authentication)
     };
     Ok(match browser.signed_in(services).await?.filter(enough) {
         Some(signed_in) if signed_in.user.console_role.is_some() => {

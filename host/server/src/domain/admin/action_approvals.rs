@@ -1,13 +1,13 @@
 //! The approvals of protected actions. Each is valid for one request, of the console session or the caller that
 //! requested it.
 
+use crate::domain::approvals::request;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::approvals::approval;
-use crate::domain::approvals::approval::draft::RequestedAction;
-use crate::domain::approvals::approval::request;
-use crate::domain::approvals::prompts::prompt_of;
+use crate::domain::approvals::draft::RequestedAction;
+use crate::domain::approvals::prompt::prompt_of;
 use crate::domain::protected_actions::{ProtectedAction, Summary};
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};

@@ -1,11 +1,11 @@
 //! The overview of the server in numbers. Sign-ins are counted from the audit log, each hour once. The counts of past
 //! hours are stored, so that the cost of an overview does not depend on the size of the log.
 
+use crate::domain::approvals::ends;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Result;
-use crate::domain::approvals::approval::ends;
 use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
 use assent_model::user::LifecycleState;

@@ -1,12 +1,5 @@
 //! Approval requests to the devices of a user, and their answers.
 
-pub mod audit_note;
-pub mod device_answer;
-pub mod draft;
-pub mod ends;
-mod name_owner;
-pub mod request;
-
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};

@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use crate::domain::approvals::approval::device_answer;
-use crate::domain::approvals::approval::device_answer::{DecisionResult, DeviceProof};
+use crate::domain::approvals::answer;
+use crate::domain::approvals::answer::{DecisionResult, DeviceProof};
 use crate::domain::{InternalError, Services};
 use assent_model::audit::Origin;
 use assent_model::id::{ApprovalId, DeviceId};
@@ -91,7 +91,7 @@ async fn verify_evidence(
     let Some(device) = found else {
         return fault("it does not come from an active device");
     };
-    match device_answer::answer(services, &device, request, &proof, Origin::NONE).await? {
+    match answer::answer(services, &device, request, &proof, Origin::NONE).await? {
         DecisionResult::Approved | DecisionResult::Denied | DecisionResult::Reported => {
             Ok(EvidenceOutcome::Decided)
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tracing::Instrument;
 
-use crate::domain::approvals::{carry, channels};
+use crate::domain::approvals::{channel, send};
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject};
 use assent_model::id::{ApprovalId, UserId};
@@ -32,14 +32,14 @@ pub(super) fn begin(
     let id = approval.id;
     let held = Arc::clone(services);
     spawn(services, id, async move {
-        carry::carry_request(&held, user, &approval, trusted).await
+        send::carry_request(&held, user, &approval, trusted).await
     });
 }
 
 /// Returns the kinds of channels that may carry a request.
 fn trusted(approval: &Approval, login: Option<&Login>) -> &'static [Trust] {
     match (approval.scanned_by, login) {
-        (None, Some(login)) => channels::trusted(&login.request),
+        (None, Some(login)) => channel::trusted(&login.request),
         // The user's device began the sign-in, and the user answers there. A vendor's question would name no browser.
         (Some(_), _) | (_, None) => &[Trust::Verified],
     }
@@ -88,7 +88,7 @@ async fn carry_stored(services: &Services, id: ApprovalId) -> Result<(), Interna
         ApprovalSubject::ProtectedAction { .. } => None,
     };
     let trusted = trusted(&approval, login.as_ref());
-    carry::carry_request(services, user, &approval, trusted).await
+    send::carry_request(services, user, &approval, trusted).await
 }
 
 /// Sends a request under its lease, and then removes it from the outbox.

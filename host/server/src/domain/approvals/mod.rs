@@ -4,14 +4,20 @@
 //! - An answer takes effect once, and only while its request is pending.
 //! - A channel carries a request. It decides nothing.
 
-pub mod account_notices;
+pub mod account_notice;
+pub mod answer;
 pub mod approval;
+pub mod callback;
 pub mod callback_address;
-pub mod callbacks;
-pub mod carry;
+pub mod channel;
 pub mod channel_proofs;
-pub mod channels;
-pub mod deliveries;
+pub mod delivery;
 pub mod dispatch;
-pub mod leased_work;
-pub mod prompts;
+pub mod draft;
+pub mod ends;
+pub mod lease;
+pub mod name_owner;
+pub mod prompt;
+pub mod record;
+pub mod request;
+pub mod send;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::approvals::account_notices;
+use crate::domain::approvals::account_notice;
 use crate::domain::{InternalError, Services};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -59,7 +59,7 @@ pub async fn mark_read(
 /// Notifies the user's devices of new notifications, except the device that made the change.
 pub fn notify(services: &Arc<Services>, user: UserId, but: Option<DeviceId>) {
     // The request that made the change does not wait for the channels.
-    tokio::spawn(account_notices::send_account_notifications(
+    tokio::spawn(account_notice::send_account_notifications(
         Arc::clone(services),
         user,
         but,

@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::approvals::prompts::{Prompt, prompts_of};
+use crate::domain::approvals::prompt::{Prompt, prompts_of};
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::name::LONGEST_NAME;
 use crate::domain::devices::long_polls::LongPoll;

@@ -11,8 +11,8 @@ use webauthn_rs::prelude::{
     DiscoverableAuthentication, PublicKeyCredential, RequestChallengeResponse, WebauthnError,
 };
 
-use crate::domain::approvals::approval;
-use crate::domain::approvals::approval::audit_note;
+use crate::domain::approvals::draft;
+use crate::domain::approvals::record;
 use crate::domain::devices::passkey::{from_stored, passkey_error, report_clone, to_stored};
 use crate::domain::devices::passkey_agreement::user_handle;
 use crate::domain::devices::relying_party::RelyingParty;
@@ -130,7 +130,7 @@ pub async fn answer(
     };
     let approval = approved(services, login, &owner, answer.is_same_device, context).await?;
     let request = PasskeyApproval {
-        entry: audit_note::passkey_entry(services, &approval, &by),
+        entry: record::passkey_entry(services, &approval, &by),
         user: owner.user.id,
         device: owner.device.id,
         used,
@@ -275,7 +275,7 @@ async fn approved(
         number: None,
         shown: PromptDetails {
             application: login.request.application().cloned(),
-            application_name: approval::draft::application_name(services, login).await?,
+            application_name: draft::application_name(services, login).await?,
             account: name.to_owned(),
             browser: context,
         },

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{self, AdminError, AdminTokenCheck, Caller, Principal};
-use crate::domain::approvals::channels;
+use crate::domain::approvals::channel;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -191,7 +191,7 @@ async fn by_session(
     // This comes before all other checks, so that a response never describes another user's rights.
     check_user(signed_in.user.id, parts)?;
     let authentication = &signed_in.session.authentication;
-    if !channels::is_enough_here(services, LocalPage::Console, authentication) {
+    if !channel::is_enough_here(services, LocalPage::Console, authentication) {
         let detail =
             "the session does not permit the console; sign in at /admin, with an enrolled device";
         return Err(Problem::with_kind(ProblemKind::Unauthenticated, detail));

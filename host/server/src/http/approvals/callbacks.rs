@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::http::header::{COOKIE, HeaderMap};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::approvals::{callback_address, callbacks};
+use crate::domain::approvals::{callback, callback_address};
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::{InternalError, Services};
 use crate::http::header_text;
@@ -46,7 +46,7 @@ pub(crate) async fn take(
         let Some(headers) = plugin_headers(&headers) else {
             return Ok(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE.into_response());
         };
-        callbacks::take_callback(
+        callback::take_callback(
             &services,
             &channel,
             Callback {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::Services;
-use crate::domain::approvals::prompts::Prompt;
+use crate::domain::approvals::prompt::Prompt;
 use crate::http::operations::logos;
 use assent_model::approval::ApprovalStage;
 use assent_model::id::ApprovalId;

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use webauthn_rs::prelude::PublicKeyCredential;
 
+use crate::domain::approvals::answer;
+use crate::domain::approvals::answer::{DecisionResult, DeviceProof};
 use crate::domain::approvals::approval;
-use crate::domain::approvals::approval::device_answer;
-use crate::domain::approvals::approval::device_answer::{DecisionResult, DeviceProof};
 use crate::domain::devices::device::DeviceInbox;
 use crate::domain::devices::{device, passkey};
 use crate::http::devices::device_api_error::{DeviceApiError, parse};
@@ -234,7 +234,7 @@ pub(super) async fn decide(
         same_browser,
     };
     let id: ApprovalId = id.parse().map_err(|_| ErrorCode::RequestNotFound)?;
-    let outcome = match device_answer::answer(&services, &device, id, &proof, origin).await? {
+    let outcome = match answer::answer(&services, &device, id, &proof, origin).await? {
         DecisionResult::Approved => OutcomeView::Approved,
         DecisionResult::Denied => OutcomeView::Denied,
         DecisionResult::Reported => OutcomeView::Reported,

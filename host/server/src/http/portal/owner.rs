@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::Response;
 
-use crate::domain::approvals::channels;
+use crate::domain::approvals::channel;
 use crate::domain::portal::{self, EndForm};
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
@@ -69,7 +69,7 @@ impl FromRequestParts<Arc<Services>> for Owner {
 
 /// Whether the authentication of the session is sufficient for the portal.
 pub(crate) fn is_enough(services: &Services, page: LocalPage, signed_in: &BrowserSession) -> bool {
-    channels::is_enough_here(services, page, &signed_in.session.authentication)
+    channel::is_enough_here(services, page, &signed_in.session.authentication)
 }
 
 impl Owner {

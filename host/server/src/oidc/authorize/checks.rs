@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
 use crate::domain::Services;
-use crate::domain::approvals::channels;
+use crate::domain::approvals::channel;
 use crate::domain::keys::signing_keys;
 use assent_model::application::{Application, GrantType};
 use assent_model::claims_request::ClaimsRequest;
@@ -259,7 +259,7 @@ impl UncheckedRequest<'_> {
         };
         let requested = ClaimsRequest::parse(text)
             .or_else(|error| fail(AuthorizeErrorCode::InvalidRequest, error.to_string()))?;
-        let delegated = channels::are_delegated(services, Some(&self.application.id));
+        let delegated = channel::are_delegated(services, Some(&self.application.id));
         let passkeys = services.passkeys.is_some() && self.application.settings.passkey_sign_in;
         let supported: Vec<Acr> = [
             Some(Acr::Device),

@@ -1,7 +1,7 @@
 //! The need for interaction: whether the session is sufficient for a request.
 
-use crate::domain::approvals::channels;
-use crate::domain::approvals::channels::Asker;
+use crate::domain::approvals::channel;
+use crate::domain::approvals::channel::Asker;
 use crate::domain::claims::standard_claims;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
@@ -64,7 +64,7 @@ fn is_strong_enough(
 ) -> bool {
     let authentication = &signed_in.session.authentication;
     request.admits(authentication.acr())
-        && channels::is_enough(services, Asker::client(application), authentication)
+        && channel::is_enough(services, Asker::client(application), authentication)
 }
 
 /// Returns the initial login name if `id_token_hint` names the user of this browser's session. The page never shows the

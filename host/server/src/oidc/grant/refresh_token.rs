@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use crate::domain::approvals::channels;
-use crate::domain::approvals::channels::Asker;
+use crate::domain::approvals::channel;
+use crate::domain::approvals::channel::Asker;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
 use crate::domain::sign_in::access;
@@ -61,7 +61,7 @@ pub(super) async fn exchange(
     let authentication = &family.context.authentication;
     // Since the grant, the operator may have ended the trust in a vendor, or the application may have disabled
     // passkeys.
-    if !channels::is_enough(services, Asker::client(application), authentication) {
+    if !channel::is_enough(services, Asker::client(application), authentication) {
         return Err(TokenError::InvalidGrant("the user must sign in again"));
     }
     // This runs before the token is used, so that a failing plugin does not end the user's sign-in.

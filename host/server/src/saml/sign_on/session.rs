@@ -1,6 +1,6 @@
 //! Whether a session is sufficient for a request.
 
-use crate::domain::approvals::channels;
+use crate::domain::approvals::channel;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};
@@ -23,7 +23,7 @@ pub async fn may_continue(
     if request.fresh_login || !meets(request, authentication) {
         return Ok(false);
     }
-    if !channels::is_enough_at(services, &request.application, authentication).await? {
+    if !channel::is_enough_at(services, &request.application, authentication).await? {
         return Ok(false);
     }
     if request.subject.is_none() {

@@ -1,6 +1,6 @@
 //! The state of a sign-in for its browser.
 
-use crate::domain::approvals::channels;
+use crate::domain::approvals::channel;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::id::{LoginId, SessionId};
@@ -136,7 +136,7 @@ pub async fn view(
             // In the meantime the operator may have removed the trust in a vendor, or an administrator the setting of
             // the application.
             if !is_too_old
-                && channels::is_enough_for(services, &login.request, &authentication).await?
+                && channel::is_enough_for(services, &login.request, &authentication).await?
             {
                 let is_test_sign_in = !login.request.purpose().is_application();
                 LoginView::Approved(

@@ -6,7 +6,7 @@ use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::domain::approvals::approval::request;
+use crate::domain::approvals::request;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::BrowserStatus;

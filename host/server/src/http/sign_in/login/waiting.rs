@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::response::Response;
 
-use crate::domain::approvals::channels;
+use crate::domain::approvals::channel;
 use crate::domain::sign_in::qr_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -32,7 +32,7 @@ pub(super) async fn waiting_page(
         .remaining(services.now())
         .as_millis()
         .div_ceil(1000);
-    let delegation = channels::delegation(services, &login.request);
+    let delegation = channel::delegation(services, &login.request);
     let waiting = WaitingPage {
         layout: layout(services, browser.language()),
         application: approval.shown.application_name.clone(),
@@ -49,7 +49,7 @@ pub(super) async fn waiting_page(
         delegated: delegation.possible,
         binding: delegation
             .with_letters
-            .then(|| channels::binding(services, approval.id))
+            .then(|| channel::binding(services, approval.id))
             .transpose()?,
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
         seconds_total: services.settings.lifetimes.approval.whole_seconds(),

@@ -13,10 +13,10 @@ use futures_util::future::join_all;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use crate::domain::approvals::carry::{next, sealed_for};
 use crate::domain::approvals::channel_proofs::{self, EvidenceOutcome};
 use crate::domain::approvals::dispatch;
-use crate::domain::approvals::leased_work::Leases;
+use crate::domain::approvals::lease::Leases;
+use crate::domain::approvals::send::{next, sealed_for};
 use crate::domain::operations::telemetry::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
@@ -324,8 +324,7 @@ async fn rule(
         Ruling::Denied => Event::SignInDenied,
     };
     let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NONE);
-    let noted =
-        crate::domain::approvals::approval::audit_note::audit_note(services, event, approval, &by);
+    let noted = crate::domain::approvals::record::audit_note(services, event, approval, &by);
     let outcome = services
         .store
         .rule_on_approval(delivery, ruling, noted, services.now())

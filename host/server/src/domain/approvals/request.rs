@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::draft::{ApprovalDraft, RequestSubject, RequestedAction, open_request};
 use super::name_owner::{NameOwner, name_owner};
-use crate::domain::approvals::channels;
+use crate::domain::approvals::channel;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::{InternalError, Services};
 use assent_model::action_approval::ActionRequester;
@@ -77,7 +77,7 @@ pub async fn refuse(
     login: &Login,
     name: &LoginName,
 ) -> Result<(), InternalError> {
-    if !channels::are_letterless(services) {
+    if !channel::are_letterless(services) {
         return Ok(());
     }
     let known = services

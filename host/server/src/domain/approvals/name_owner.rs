@@ -8,19 +8,19 @@ use assent_model::name::LoginName;
 use assent_model::user::LifecycleState;
 
 /// The user with a name, if there is one.
-pub(super) struct NameOwner {
+pub(crate) struct NameOwner {
     /// The user.
-    pub(super) known: Option<UserId>,
+    pub(crate) known: Option<UserId>,
     /// The user, if the user may sign in to the application, is below the rate limit, and did not revoke the trust in
     /// the browser.
-    pub(super) prompted_user: Option<UserId>,
+    pub(crate) prompted_user: Option<UserId>,
     /// Whether the user may sign in to the application.
-    pub(super) is_open: bool,
+    pub(crate) is_open: bool,
 }
 
 /// Finds the user with a name. The queries are the same for any name, so that their time does not reveal whether a user
 /// has it.
-pub(super) async fn name_owner(
+pub(crate) async fn name_owner(
     services: &Services,
     name: &LoginName,
     standing: BrowserStatus,

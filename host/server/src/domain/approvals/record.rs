@@ -7,7 +7,7 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_store::AuditNote;
 
 /// Returns an audit entry about a request.
-pub(super) fn approval_entry(
+pub(crate) fn approval_entry(
     services: &Services,
     event: Event,
     approval: &Approval,

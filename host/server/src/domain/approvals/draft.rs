@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::audit_note::approval_entry;
-use crate::domain::approvals::{channels, dispatch};
+use crate::domain::approvals::record::approval_entry;
+use crate::domain::approvals::{channel, dispatch};
 use crate::domain::sign_in::test_sign_in::approval_request;
 use crate::domain::sign_in::test_sign_in::approval_request::Attempt;
 use crate::domain::{InternalError, Services};
@@ -31,7 +31,7 @@ pub(crate) struct RequestedAction {
 
 /// The subject of a request.
 #[derive(Clone, Copy)]
-pub(super) enum RequestSubject<'a> {
+pub(crate) enum RequestSubject<'a> {
     SignIn(&'a Login),
     ProtectedAction(&'a RequestedAction),
 }
@@ -75,30 +75,30 @@ impl<'a> RequestSubject<'a> {
 }
 
 /// A draft of an approval request.
-pub(super) struct ApprovalDraft<'a> {
+pub(crate) struct ApprovalDraft<'a> {
     /// The subject of the request.
-    pub(super) subject: RequestSubject<'a>,
+    pub(crate) subject: RequestSubject<'a>,
     /// The name that the device shows.
-    pub(super) name: &'a LoginName,
+    pub(crate) name: &'a LoginName,
     /// The user with this name.
-    pub(super) known: Option<UserId>,
+    pub(crate) known: Option<UserId>,
     /// The user whose devices receive the request.
-    pub(super) user_id: Option<UserId>,
+    pub(crate) user_id: Option<UserId>,
     /// Whether this user may sign in, apart from the rate limits.
-    pub(super) is_open: bool,
+    pub(crate) is_open: bool,
     /// The way in which the request began.
-    pub(super) kind: RequestKind,
+    pub(crate) kind: RequestKind,
     /// The user's own device with which the request began.
-    pub(super) scanned_by: Option<DeviceId>,
+    pub(crate) scanned_by: Option<DeviceId>,
     /// The location and the name of the browser.
-    pub(super) context: BrowserContext,
+    pub(crate) context: BrowserContext,
     /// Whether the device with which the request began is in the waiting browser. Then no message is sent to the
     /// devices.
-    pub(super) is_same_browser: bool,
+    pub(crate) is_same_browser: bool,
 }
 
 /// Stores the request, for which the browser then waits, and sends it to the devices that receive it.
-pub(super) async fn open_request(
+pub(crate) async fn open_request(
     services: &Arc<Services>,
     draft: ApprovalDraft<'_>,
     from: Origin,
@@ -141,7 +141,7 @@ pub(super) async fn open_request(
         kind,
         is_carried: !is_same_browser,
         without_binding: login
-            .is_some_and(|login| channels::delegation(services, &login.request).without_letters),
+            .is_some_and(|login| channel::delegation(services, &login.request).without_letters),
         numbers,
         entry,
     };

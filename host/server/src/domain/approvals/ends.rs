@@ -1,6 +1,6 @@
 //! The ends of sign-ins without a decision, for the audit log and the overview.
 
-use super::audit_note::approval_entry;
+use crate::domain::approvals::record::approval_entry;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::ApprovalStage;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::domain::approvals::callback_address::callback_url;
-use crate::domain::approvals::channels::binding;
+use crate::domain::approvals::channel::binding;
 use crate::domain::mail::letter::language_of;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, browser_words};

@@ -5,8 +5,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Deserializer};
 use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 
-use super::audit_note::audit_note;
-use crate::domain::approvals::prompts::{Prompt, prompt_of};
+use crate::domain::approvals::prompt::{Prompt, prompt_of};
+use crate::domain::approvals::record::audit_note;
 use crate::domain::devices::passkey;
 use crate::domain::operations::telemetry::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
