@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::domain::approvals::approval::request::ask;
+use assent::domain::approvals::request::ask;
 use assent::domain::sign_in::known_browsers::BrowserStatus;
 use assent::domain::sign_in::login;
 use assent_model::audit::Origin;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use assent::domain::approvals::approval;
+use assent::domain::approvals::request;
 use assent::domain::devices::device::{self, DeviceInbox};
 use assent::domain::sign_in::qr_sign_in;
 use assent::domain::{InternalError, Services};
@@ -103,7 +103,7 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
     let devices = more_devices_of(&host, &ada, 200).await;
     assert_eq!(statements.count(POLL), 0, "no request waits");
 
-    let pages = join_all((0..200).map(|_| approval::decided(services, request)));
+    let pages = join_all((0..200).map(|_| request::decided(services, request)));
     let inboxes = join_all(devices.iter().map(|device| inbox(services, device, &shown)));
     let codes = join_all((0..100).map(|_| qr_sign_in::is_scanned(services, login_of(&code))));
     let mut waiting = Box::pin(async { tokio::join!(pages, inboxes, codes) });
@@ -199,7 +199,7 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
     let shown = HashSet::from([request]);
     let (decided, seen, ()) = in_time(async {
         tokio::join!(
-            approval::decided(&second, request),
+            request::decided(&second, request),
             inbox(&second, &phone, &shown),
             async {
                 until("both requests wait", || {
@@ -250,7 +250,7 @@ async fn the_expiry_of_a_request_ends_a_wait_without_a_change(database: Database
     };
     let (decided, seen, ()) = in_time(async {
         tokio::join!(
-            approval::decided(&host.host, request),
+            request::decided(&host.host, request),
             inbox(&host.host, &phone, &shown),
             passing
         )

@@ -1,6 +1,6 @@
 //! Assertions and registrations that must be rejected.
 
-use assent::domain::approvals::channel_proofs::{self, EvidenceOutcome};
+use assent::domain::approvals::answer::{self, EvidenceOutcome};
 use assent_plugin_host::Evidence;
 use assent_test_macros::both_databases;
 use futures_util::future::join_all;
@@ -280,7 +280,7 @@ async fn a_channel_proof_without_the_passkey_approves_nothing() {
         proof: proof.to_string().into(),
     };
     let accept = async |proof: &Value| {
-        channel_proofs::accept_evidence(&it.host.host, "relay", &evidence(proof))
+        answer::accept_evidence(&it.host.host, "relay", &evidence(proof))
             .await
             .expect("taken")
     };

@@ -40,7 +40,7 @@ pub(super) async fn delete_expired(services: Arc<Services>) {
     };
     loop {
         // Retention deletes the requests.
-        if let Err(error) = domain::approvals::ends::record_ends(&services).await {
+        if let Err(error) = domain::approvals::record::record_ends(&services).await {
             tracing::warn!(%error, "ends of sign-ins not recorded");
         }
         services.store.forget_cached_rows();

@@ -1,13 +1,12 @@
 //! The approvals of protected actions. Each is valid for one request, of the console session or the caller that
 //! requested it.
 
-use crate::domain::approvals::request;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::approvals::approval;
-use crate::domain::approvals::draft::RequestedAction;
 use crate::domain::approvals::prompt::prompt_of;
+use crate::domain::approvals::request;
+use crate::domain::approvals::request::RequestedAction;
 use crate::domain::protected_actions::{ProtectedAction, Summary};
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
@@ -311,7 +310,7 @@ pub async fn cancel_pending(
     let Some((_, approval)) = find(services, holder.into(), id).await? else {
         return Ok(false);
     };
-    approval::cancel(services, approval.id).await?;
+    request::cancel(services, approval.id).await?;
     Ok(true)
 }
 

@@ -1,11 +1,11 @@
 //! The overview of the server in numbers. Sign-ins are counted from the audit log, each hour once. The counts of past
 //! hours are stored, so that the cost of an overview does not depend on the size of the log.
 
-use crate::domain::approvals::ends;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Result;
+use crate::domain::approvals::record;
 use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
 use assent_model::user::LifecycleState;
@@ -75,7 +75,7 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
         Range::Day => (this_hour - (DAY - 1), 1),
         Range::Month => ((this_hour.div_euclid(DAY) - (DAYS - 1)) * DAY, DAY),
     };
-    ends::record_ends(services).await?;
+    record::record_ends(services).await?;
     let hours = counted(services, first, services.now()).await?;
     let beginnings = (0..)
         .map(|number| first + number * each)

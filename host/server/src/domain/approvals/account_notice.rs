@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use crate::domain::Services;
-use crate::domain::approvals::callback_address::callback_url;
+use crate::domain::approvals::channel::callback_url;
 use crate::keys::vapid;
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{DeliveryId, DeviceId, UserId};

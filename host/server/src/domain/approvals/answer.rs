@@ -1,4 +1,5 @@
-//! A device's answer to an approval request.
+//! A device's answer to an approval request. A device sends it directly or through an approval channel, which returns it
+//! as `Evidence` (plugin contract). It consists of untrusted bytes until the signature by the device's key is verified.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,13 +16,14 @@ use assent_model::action_approval::ActionRequester;
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::device::Device;
-use assent_model::id::{ActionApprovalId, ApprovalId, ReportId};
+use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId, ReportId};
 use assent_model::language::Language;
 use assent_model::passkey::PasskeyPurpose;
 use assent_model::report::{NewReport, ReportSubject};
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};
+use assent_plugin_host::Evidence;
 use assent_store::{AnswerOutcome, DeviceAnswer, EarlierDecision};
 use assent_telemetry::SPANS;
 
@@ -411,4 +413,102 @@ fn statement(services: &Services, device: &Device, prompt: &Prompt, proof: &Devi
         binding: proof.binding(),
     }
     .text()
+}
+
+/// The longest proof that is read, in bytes.
+const LONGEST: usize = 4 << 10;
+
+/// A device's answer as a channel carries it: the device's identifier, and the answer that it would send to this server
+/// directly.
+#[derive(Deserialize)]
+struct CarriedProof {
+    device: DeviceId,
+    #[serde(flatten)]
+    proof: DeviceProof,
+}
+
+/// The outcome of evidence that a channel returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum EvidenceOutcome {
+    /// It decided the request.
+    Decided,
+    /// It changed nothing, because it is no valid proof or was too late. The log has the reason.
+    Ignored,
+}
+
+/// Processes evidence that a channel sent on its own initiative.
+///
+/// # Errors
+/// If the database fails, or the challenge for a passkey cannot be created.
+pub async fn accept_evidence(
+    services: &Services,
+    channel: &str,
+    evidence: &Evidence,
+) -> Result<EvidenceOutcome, InternalError> {
+    verify_evidence(services, channel, evidence, None).await
+}
+
+/// Processes evidence that a channel returned for this request and device. An answer to another request or from another
+/// device is ignored.
+///
+/// # Errors
+/// If the database fails, or the challenge for a passkey cannot be created.
+pub async fn accept_answer(
+    services: &Services,
+    channel: &str,
+    evidence: &Evidence,
+    request: ApprovalId,
+    device: DeviceId,
+) -> Result<EvidenceOutcome, InternalError> {
+    verify_evidence(services, channel, evidence, Some((request, device))).await
+}
+
+/// Verifies the proof as if the device had sent it directly. An invalid proof is a fault of the channel, and changes
+/// nothing.
+async fn verify_evidence(
+    services: &Services,
+    channel: &str,
+    evidence: &Evidence,
+    expected: Option<(ApprovalId, DeviceId)>,
+) -> Result<EvidenceOutcome, InternalError> {
+    let fault = |what: &str| {
+        tracing::warn!(plugin = channel, reason = what, "channel proof rejected");
+        Ok(EvidenceOutcome::Ignored)
+    };
+    if evidence.proof.len() > LONGEST {
+        return fault("it is too long");
+    }
+    let Ok(request) = evidence.request_id.parse::<ApprovalId>() else {
+        return fault("it does not specify a request");
+    };
+    let Ok(CarriedProof { device, proof }) = serde_json::from_slice(&evidence.proof) else {
+        return fault("it cannot be read");
+    };
+    if expected.is_some_and(|expected| expected != (request, device)) {
+        return fault("it belongs to another request or device");
+    }
+    let found = services
+        .store
+        .device(device)
+        .await?
+        .filter(|device| device.revoked_at.is_none());
+    let Some(device) = found else {
+        return fault("it does not come from an active device");
+    };
+    match answer(services, &device, request, &proof, Origin::NONE).await? {
+        DecisionResult::Approved | DecisionResult::Denied | DecisionResult::Reported => {
+            Ok(EvidenceOutcome::Decided)
+        }
+        DecisionResult::BadProof | DecisionResult::OtherBrowser => {
+            fault("its signature does not match the approval request")
+        }
+        DecisionResult::Unknown => fault("the device's user has no such request"),
+        DecisionResult::PasskeyRequired(_) | DecisionResult::PasskeyRefused => {
+            fault("its device has a passkey, but the proof has no valid assertion of it")
+        }
+        DecisionResult::NumberMismatch { .. }
+        | DecisionResult::AlreadyDecided
+        | DecisionResult::Expired => Ok(EvidenceOutcome::Ignored),
+    }
 }

@@ -1,6 +1,6 @@
 //! Callbacks: the requests to a channel's callback address.
 
-use crate::domain::approvals::channel_proofs;
+use crate::domain::approvals::answer;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
 use assent_model::id::ApprovalId;
@@ -30,7 +30,7 @@ pub async fn take_callback(
         CallbackContent::Evidence(list) if list.len() <= MOST_IN_CALLBACK => {
             for one in list {
                 // The outcome is not returned to the channel.
-                let _ = channel_proofs::accept_evidence(services, &channel.name, &one).await?;
+                let _ = answer::accept_evidence(services, &channel.name, &one).await?;
             }
         }
         CallbackContent::Requests(ids) if ids.len() <= MOST_IN_CALLBACK => {

@@ -4,12 +4,16 @@
 //! operator trusts. The channels that serve the application are tried in order, until one begins. The channels never
 //! delay the browser's page. A device also finds the request by polling, even if all channels fail.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use subtle::ConstantTimeEq;
+
 use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::id::{ApprovalId, Did};
 use assent_model::login::{LocalPage, LoginRequest};
 use assent_model::session::{Acr, Authentication};
-use assent_plugin_host::Trust;
+use assent_plugin_host::{ChannelInfo, Trust};
 
 /// Letters that cannot be confused with one another and form no words (RFC 8628 section 6.1).
 const BINDING_LETTERS: &str = "BCDFGHJKLMNPQRSTVWXZ";
@@ -191,4 +195,39 @@ pub fn binding(services: &Services, approval: ApprovalId) -> Result<String, Inte
         .take(BINDING_LENGTH)
         .filter_map(letter)
         .collect())
+}
+
+/// Returns the address of a channel's callbacks. Its identifier cannot be guessed, and is the same on every instance
+/// and after a restart.
+pub(super) fn callback_url(services: &Services, channel: &str) -> Result<String, InternalError> {
+    Ok(format!(
+        "{}/approvals/callbacks/{}",
+        services.settings.origin(),
+        callback_id(services, channel)?
+    ))
+}
+
+fn callback_id(services: &Services, channel: &str) -> Result<String, InternalError> {
+    Ok(URL_SAFE_NO_PAD.encode(
+        services
+            .root_secret
+            .derive("approval callback", channel.as_bytes())?,
+    ))
+}
+
+/// Returns the channel of the callback address with this identifier.
+///
+/// # Errors
+/// If the cryptographic library fails.
+pub fn called_back(services: &Services, id: &str) -> Result<Option<ChannelInfo>, InternalError> {
+    for channel in services.plugins.channels() {
+        if bool::from(
+            callback_id(services, &channel.name)?
+                .as_bytes()
+                .ct_eq(id.as_bytes()),
+        ) {
+            return Ok(Some(channel));
+        }
+    }
+    Ok(None)
 }

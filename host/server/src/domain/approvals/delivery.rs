@@ -13,10 +13,10 @@ use futures_util::future::join_all;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use crate::domain::approvals::channel_proofs::{self, EvidenceOutcome};
-use crate::domain::approvals::dispatch;
+use crate::domain::approvals::answer::EvidenceOutcome;
 use crate::domain::approvals::lease::Leases;
 use crate::domain::approvals::send::{next, sealed_for};
+use crate::domain::approvals::{answer, send};
 use crate::domain::operations::telemetry::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
@@ -114,7 +114,7 @@ async fn claim(services: &Arc<Services>, work: &mut Work) -> Result<Duration, In
     let now = services.now();
     let next = services.store.channel_work().await?;
     if next.dispatch.is_some_and(|dispatch| dispatch <= now) {
-        dispatch::take_over(services).await?;
+        send::take_over(services).await?;
     }
     if next.delivery.is_some_and(|delivery| delivery <= now)
         && claim_deliveries(services, work).await?
@@ -279,7 +279,7 @@ async fn process_state(
         (ChannelState::Evidence(proof), Recipient::Device(device)) => {
             let (channel, request) = (&delivery.channel, approval.id);
             let outcome =
-                channel_proofs::accept_answer(services, channel, &proof, request, *device).await?;
+                answer::accept_answer(services, channel, &proof, request, *device).await?;
             if outcome == EvidenceOutcome::Ignored {
                 return Ok(Some(PAUSE));
             }

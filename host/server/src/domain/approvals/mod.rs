@@ -6,17 +6,10 @@
 
 pub mod account_notice;
 pub mod answer;
-pub mod approval;
 pub mod callback;
-pub mod callback_address;
 pub mod channel;
-pub mod channel_proofs;
 pub mod delivery;
-pub mod dispatch;
-pub mod draft;
-pub mod ends;
 pub mod lease;
-pub mod name_owner;
 pub mod prompt;
 pub mod record;
 pub mod request;

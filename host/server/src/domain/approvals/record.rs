@@ -1,9 +1,9 @@
-//! Audit entries about approval requests.
+//! Audit entries about approval requests, their answers, and their ends without a decision.
 
 use crate::domain::protected_actions::with_outline;
-use crate::domain::{Services, audit};
-use assent_model::approval::{Approval, ApprovalSubject, CooldownPolicy};
-use assent_model::audit::{AuditContext, Entry, Event};
+use crate::domain::{InternalError, Services, audit};
+use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, CooldownPolicy};
+use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_store::AuditNote;
 
 /// Returns an audit entry about a request.
@@ -59,5 +59,33 @@ pub(crate) fn audit_note(
     AuditNote {
         entry,
         cooldown: (pause, begun),
+    }
+}
+
+/// The number of ends that are read at once.
+const READ: u32 = 200;
+
+/// Records the cancelled sign-ins and the expired requests, each once.
+///
+/// # Errors
+/// If the store fails.
+pub async fn record_ends(services: &Services) -> Result<(), InternalError> {
+    loop {
+        let now = services.now();
+        let ended = services.store.unrecorded_ends(now, READ).await?;
+        for approval in &ended {
+            let event = match approval.stage_at(now) {
+                ApprovalStage::Expired => Event::SignInExpired,
+                _ => Event::SignInCancelled,
+            };
+            let application = approval.shown.application.clone();
+            let actor = application.map_or(Actor::Server, Actor::Application);
+            let by = AuditContext::new(actor, Origin::default());
+            let entry = approval_entry(services, event, approval, &by);
+            services.store.record_end(approval.id, entry, now).await?;
+        }
+        if ended.len() < READ as usize {
+            return Ok(());
+        }
     }
 }

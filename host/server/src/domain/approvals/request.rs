@@ -1,22 +1,29 @@
-//! Requests for an approval: for a typed name, a QR sign-in and a protected action.
+//! Requests for an approval: for a typed name, a QR sign-in and a protected action. Their storage, delivery and end.
 
 use std::sync::Arc;
 
-use super::draft::{ApprovalDraft, RequestSubject, RequestedAction, open_request};
-use super::name_owner::{NameOwner, name_owner};
-use crate::domain::approvals::channel;
+use crate::domain::approvals::record::approval_entry;
+use crate::domain::approvals::{channel, send};
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sign_in::access::{Access, access};
 use crate::domain::sign_in::known_browsers::BrowserStatus;
-use crate::domain::{InternalError, Services};
-use assent_model::action_approval::ActionRequester;
-use assent_model::approval::RequestKind;
-use assent_model::audit::Origin;
+use crate::domain::sign_in::test_sign_in::approval_request;
+use crate::domain::sign_in::test_sign_in::approval_request::Attempt;
+use crate::domain::{InternalError, Services, audit};
+use assent_model::action_approval::{ActionApproval, ActionRequester};
+use assent_model::approval::{
+    Approval, ApprovalStage, ApprovalSubject, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails,
+    RequestKind,
+};
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::change::Change;
 use assent_model::device::Device;
-use assent_model::id::DeviceId;
+use assent_model::id::{ApprovalId, DeviceId, Did, UserId};
 use assent_model::login::{BrowserContext, Login};
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
-use assent_model::user::User;
-use assent_store::{RefusedRequest, RequestOutcome};
+use assent_model::user::{LifecycleState, User};
+use assent_store::{ApprovalRequest, RefusedRequest, RequestOutcome, UserGuard};
 use assent_telemetry::SPANS;
 
 /// Requests an approval for a typed name.
@@ -147,4 +154,307 @@ pub(crate) async fn ask_about_action(
         is_same_browser: false,
     };
     open_request(services, draft, from).await
+}
+
+/// Waits until an approval is no longer pending: it was decided, or it expired.
+///
+/// # Errors
+/// If the store fails.
+pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
+    let mut listener = services.store.listen([Change::Approval(approval)]);
+    loop {
+        let found = services.store.approval(approval).await?;
+        let Some(found) = found.filter(|found| found.stage_at(services.now()).is_waiting()) else {
+            return Ok(());
+        };
+        listener.changed(Some(found.expires_at)).await;
+    }
+}
+
+/// Cancels a pending request, because the user cancelled the sign-in in the browser.
+///
+/// # Errors
+/// If the store fails.
+pub async fn cancel(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
+    Ok(services
+        .store
+        .cancel_approval(approval, services.now())
+        .await?)
+}
+
+/// Ends the cooldown of a device's user at the user's request, and sends the requests that it held. Returns whether
+/// there was a cooldown.
+///
+/// # Errors
+/// If the database fails.
+pub async fn lift_cooldown(
+    services: &Services,
+    device: &Device,
+    from: Origin,
+) -> Result<bool, InternalError> {
+    let by = AuditContext::new(Actor::Device(device.id), from);
+    let entry = audit::entry(services, Event::CooldownLifted, &by).about(device.user_id);
+    let lifted = services
+        .store
+        .lift_cooldown(device.user_id, entry, services.now())
+        .await?;
+    if lifted {
+        services.wakeups.send(Wakeup::Carried);
+    }
+    Ok(lifted)
+}
+
+/// A protected action, before its approval is requested.
+pub(crate) struct RequestedAction {
+    /// The row.
+    pub(crate) approval: ActionApproval,
+    /// The user affected by the action, in the version that the summary names.
+    pub(crate) target: Option<UserGuard>,
+    /// The actor in the audit log.
+    pub(crate) by: Actor,
+}
+
+/// The subject of a request.
+#[derive(Clone, Copy)]
+enum RequestSubject<'a> {
+    SignIn(&'a Login),
+    ProtectedAction(&'a RequestedAction),
+}
+
+impl<'a> RequestSubject<'a> {
+    fn of_approval(self) -> ApprovalSubject {
+        match self {
+            Self::SignIn(login) => ApprovalSubject::SignIn(login.id),
+            Self::ProtectedAction(RequestedAction { approval, .. }) => {
+                ApprovalSubject::ProtectedAction {
+                    id: approval.id,
+                    outline: approval.outline.clone(),
+                }
+            }
+        }
+    }
+
+    /// Returns the sign-in. `None` for a protected action.
+    const fn login(self) -> Option<&'a Login> {
+        match self {
+            Self::SignIn(login) => Some(login),
+            Self::ProtectedAction(_) => None,
+        }
+    }
+
+    /// Returns the protected action. `None` for a sign-in.
+    const fn action(self) -> Option<&'a RequestedAction> {
+        match self {
+            Self::SignIn(_) => None,
+            Self::ProtectedAction(action) => Some(action),
+        }
+    }
+
+    /// Returns the digest of the cookie of the waiting browser.
+    const fn browser(self) -> Digest {
+        match self {
+            Self::SignIn(login) => login.browser,
+            Self::ProtectedAction(action) => action.approval.browser,
+        }
+    }
+}
+
+/// A draft of an approval request.
+struct ApprovalDraft<'a> {
+    /// The subject of the request.
+    subject: RequestSubject<'a>,
+    /// The name that the device shows.
+    name: &'a LoginName,
+    /// The user with this name.
+    known: Option<UserId>,
+    /// The user whose devices receive the request.
+    user_id: Option<UserId>,
+    /// Whether this user may sign in, apart from the rate limits.
+    is_open: bool,
+    /// The way in which the request began.
+    kind: RequestKind,
+    /// The user's own device with which the request began.
+    scanned_by: Option<DeviceId>,
+    /// The location and the name of the browser.
+    context: BrowserContext,
+    /// Whether the device with which the request began is in the waiting browser. Then no message is sent to the
+    /// devices.
+    is_same_browser: bool,
+}
+
+/// Stores the request, for which the browser then waits, and sends it to the devices that receive it.
+async fn open_request(
+    services: &Arc<Services>,
+    draft: ApprovalDraft<'_>,
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let numbers = MatchingNumber::shuffled(&*services.entropy);
+    let Some(&number) = numbers.first() else {
+        return Ok(RequestOutcome::TooMany);
+    };
+    // The store chooses the first free number.
+    let approval = approval(services, &draft, number).await?;
+    let ApprovalDraft {
+        subject,
+        known,
+        is_open,
+        kind,
+        scanned_by,
+        is_same_browser,
+        ..
+    } = draft;
+    let login = subject.login();
+    let application = approval.shown.application.clone();
+    let actor = match (subject.action(), scanned_by) {
+        (Some(action), _) => action.by.clone(),
+        (None, Some(device)) => Actor::Device(device),
+        (None, None) => application.map_or(Actor::Server, Actor::Application),
+    };
+    let mut entry = approval_entry(
+        services,
+        Event::SignInRequested,
+        &approval,
+        &AuditContext::new(actor, from),
+    );
+    // The entry names the user of the name even if the request reaches no device, so that the user can see it.
+    entry.user = known;
+    let request = ApprovalRequest {
+        approval: approval.clone(),
+        action: subject.action().map(|action| action.approval.clone()),
+        target: subject.action().and_then(|action| action.target),
+        known,
+        kind,
+        is_carried: !is_same_browser,
+        without_binding: login
+            .is_some_and(|login| channel::delegation(services, &login.request).without_letters),
+        numbers,
+        entry,
+    };
+    let outcome = services.store.request_approval(request).await?;
+    tracing::info!(
+        subject = %approval.subject,
+        approval = %approval.id,
+        outcome = outcome.as_str(),
+        "approval requested"
+    );
+    if let Some(test_sign_in) = login.and_then(|login| login.request.purpose().test_sign_in()) {
+        let attempt = Attempt {
+            known,
+            is_open,
+            outcome,
+        };
+        approval_request::record_approval_request(services, test_sign_in, &approval, attempt)
+            .await?;
+    }
+    if matches!(outcome, RequestOutcome::Prompted(_)) {
+        services.metrics.approvals.count_request(&approval);
+    }
+    if let RequestOutcome::Prompted(user) = outcome
+        && !is_same_browser
+    {
+        // The browser does not wait for the channels, because devices also find the request by polling.
+        send::send_stored(services, user, approval, login);
+    }
+    Ok(outcome)
+}
+
+/// Returns the approval of the draft.
+async fn approval(
+    services: &Services,
+    draft: &ApprovalDraft<'_>,
+    number: MatchingNumber,
+) -> Result<Approval, InternalError> {
+    let now = services.now();
+    let login = draft.subject.login();
+    let application_name = match login {
+        Some(login) => application_name(services, login).await?,
+        None => services.settings.operator.clone(),
+    };
+    Ok(Approval {
+        id: ApprovalId::new(now, &*services.entropy),
+        subject: draft.subject.of_approval(),
+        user_id: draft.user_id,
+        name_digest: Digest::sha256(draft.name.as_str().as_bytes()),
+        browser: draft.subject.browser(),
+        scanned_by: draft.scanned_by,
+        is_same_browser: draft.is_same_browser,
+        number: Some(number),
+        shown: PromptDetails {
+            application: login.and_then(|login| login.request.application()).cloned(),
+            application_name,
+            account: draft.name.to_string(),
+            browser: draft.context.clone(),
+        },
+        requested_at: now,
+        expires_at: now + services.settings.lifetimes.approval.get(),
+        attempts_left: NUMBER_ATTEMPTS,
+        stage: ApprovalStage::Requested,
+    })
+}
+
+/// Returns the name of the application that requests an approval.
+pub(crate) async fn application_name(
+    services: &Services,
+    login: &Login,
+) -> Result<String, InternalError> {
+    let found = match login.request.application() {
+        Some(id) => services
+            .store
+            .registered(id)
+            .await?
+            .map(|application| application.name().to_owned()),
+        None => None,
+    };
+    let found = if !login.request.purpose().is_application() {
+        found.map(|name| format!("{name} (test sign-in)"))
+    } else {
+        found
+    };
+    Ok(found.unwrap_or_else(|| services.settings.operator.clone()))
+}
+
+/// The user with a name, if there is one.
+struct NameOwner {
+    /// The user.
+    known: Option<UserId>,
+    /// The user, if the user may sign in to the application, is below the rate limit, and did not revoke the trust in
+    /// the browser.
+    prompted_user: Option<UserId>,
+    /// Whether the user may sign in to the application.
+    is_open: bool,
+}
+
+/// Finds the user with a name. The queries are the same for any name, so that their time does not reveal whether a user
+/// has it.
+async fn name_owner(
+    services: &Services,
+    name: &LoginName,
+    standing: BrowserStatus,
+    application: Option<&Did>,
+) -> Result<NameOwner, InternalError> {
+    let user = services.store.user_by_login(name).await?;
+    let open = match (&user, application) {
+        (Some(user), None) => user.state == LifecycleState::Active,
+        // A user without an account receives a request too. The page shows the denial only after the approval.
+        (Some(user), Some(application)) => {
+            !matches!(access(services, user, application).await?, Access::Closed)
+        }
+        (None, Some(application)) => {
+            let unknown = UserId::new(services.now(), &*services.entropy);
+            services.store.access_of(unknown, application).await?;
+            false
+        }
+        (None, None) => false,
+    };
+    let known = user.map(|user| user.id);
+    let limit = match standing {
+        BrowserStatus::Known => &services.rate_limits.prompts_from_known_browsers,
+        BrowserStatus::Stale | BrowserStatus::Unknown => &services.rate_limits.prompts_per_user,
+    };
+    let prompted_user = known.filter(|user| open && limit.count_call(user, services.now()).is_ok());
+    Ok(NameOwner {
+        known,
+        prompted_user,
+        is_open: open,
+    })
 }

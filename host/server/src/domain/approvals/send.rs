@@ -1,31 +1,154 @@
-//! The delivery of an approval request to the user, through the first channel that begins.
+//! The delivery of approval requests to their users, each through the first channel that begins.
+//!
+//! The instance that stored a request sends it at once. A request that a cooldown held is sent by any instance after
+//! the cooldown. If the sending instance stops, another one sends the request after the lease expired or was returned.
+//! A request may therefore be sent twice. Push messages about one request replace each other on the device.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use tracing::Instrument;
 
-use crate::domain::approvals::callback_address::callback_url;
-use crate::domain::approvals::channel::binding;
+use crate::domain::approvals::channel;
+use crate::domain::approvals::channel::{binding, callback_url};
 use crate::domain::mail::letter::language_of;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, browser_words};
 use crate::keys::vapid;
-use assent_model::approval::{Approval, ApprovalStage};
+use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject};
 use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, Recipient};
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{ApprovalId, DeliveryId, UserId};
 use assent_model::language::Language;
+use assent_model::login::Login;
 use assent_plugin_host::{
     ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelRequest, Notice, Question,
     StartedRequest, Trust,
 };
 
+/// The interval at which the lease is extended while a request is sent.
+const EXTENSION: Duration = Duration::from_secs(2);
+/// The largest number of requests of other instances that this instance sends at the same time.
+const AT_ONCE: usize = 64;
+/// The shortest time between two polls of a channel about one request.
+const LEAST: Duration = Duration::from_millis(250);
+/// The longest time between two polls.
+const MOST: Duration = Duration::from_secs(30);
+
+/// Sends a request that this instance stored, in the background.
+pub(super) fn send_stored(
+    services: &Arc<Services>,
+    user: UserId,
+    approval: Approval,
+    login: Option<&Login>,
+) {
+    let trusted = trusted(&approval, login);
+    let id = approval.id;
+    let held = Arc::clone(services);
+    spawn(services, id, async move {
+        carry_request(&held, user, &approval, trusted).await
+    });
+}
+
+/// Returns the kinds of channels that may carry a request.
+fn trusted(approval: &Approval, login: Option<&Login>) -> &'static [Trust] {
+    match (approval.scanned_by, login) {
+        (None, Some(login)) => channel::trusted(&login.request),
+        // The user's device began the sign-in, and the user answers there. A vendor's question would name no browser.
+        (Some(_), _) | (_, None) => &[Trust::Verified],
+    }
+}
+
+/// Sends requests with an expired lease: requests that another instance did not send, and requests that a cooldown
+/// held.
+///
+/// # Errors
+/// If the database fails.
+pub(super) async fn take_over(services: &Arc<Services>) -> Result<(), InternalError> {
+    services.store.release_held_requests(services.now()).await?;
+    let busy = services.leased_work.leases().dispatches.len();
+    let room = AT_ONCE.saturating_sub(busy);
+    if room == 0 {
+        return Ok(());
+    }
+    let claimed = services
+        .store
+        .claim_dispatches(room, services.now())
+        .await?;
+    for id in claimed {
+        tracing::info!(approval = %id, "sending an approval request from the outbox");
+        let held = Arc::clone(services);
+        spawn(services, id, async move { carry_stored(&held, id).await });
+    }
+    Ok(())
+}
+
+async fn carry_stored(services: &Services, id: ApprovalId) -> Result<(), InternalError> {
+    let Some(approval) = services.store.approval(id).await? else {
+        return Ok(());
+    };
+    let (Some(user), ApprovalStage::Requested) =
+        (approval.user_id, approval.stage_at(services.now()))
+    else {
+        return Ok(());
+    };
+    let login = match approval.subject {
+        ApprovalSubject::SignIn(login) => {
+            let Some(login) = services.store.login(login, services.now()).await? else {
+                return Ok(());
+            };
+            Some(login)
+        }
+        ApprovalSubject::ProtectedAction { .. } => None,
+    };
+    let trusted = trusted(&approval, login.as_ref());
+    carry_request(services, user, &approval, trusted).await
+}
+
+/// Sends a request under its lease, and then removes it from the outbox.
+fn spawn(
+    services: &Arc<Services>,
+    id: ApprovalId,
+    carrying: impl Future<Output = Result<(), InternalError>> + Send + 'static,
+) {
+    let held = Arc::clone(services);
+    let sending = async move {
+        let services = held;
+        let extending = async {
+            loop {
+                tokio::time::sleep(EXTENSION).await;
+                if let Err(error) = services.store.extend_dispatch(id, services.now()).await {
+                    tracing::warn!(approval = %id, %error, "lease on an approval request not extended");
+                }
+            }
+        };
+        let sent = tokio::select! {
+            sent = carrying => sent,
+            () = extending => return,
+        };
+        let ended = match sent {
+            Ok(()) => services.store.end_dispatch(id).await.map_err(Into::into),
+            // The row remains, so an instance tries again after the lease.
+            Err(error) => Err(error),
+        };
+        if let Err(error) = ended {
+            tracing::warn!(approval = %id, %error, "approval request not sent, retrying later");
+        }
+        services.leased_work.leases().dispatches.remove(&id);
+    };
+    let mut leases = services.leased_work.leases();
+    leases.dispatches.insert(id);
+    while leases.senders.try_join_next().is_some() {}
+    leases.senders.spawn(sending.in_current_span());
+}
+
 /// Delivers a pending approval request to its user, through the first channel that begins.
 ///
 /// # Errors
 /// If the database fails. The request may have been delivered.
-pub(super) async fn carry_request(
+async fn carry_request(
     services: &Services,
     user: UserId,
     approval: &Approval,
@@ -45,7 +168,7 @@ pub(super) async fn carry_request(
         if !is_open(services, id).await? {
             return Ok(());
         }
-        match begin(services, user, approval, &channel).await {
+        match begin_at(services, user, approval, &channel).await {
             Ok(BeginOutcome::Carried) => return Ok(()),
             // Usual for a user who permits no notifications.
             Ok(BeginOutcome::NoAddress) => without_address.push(channel.name.clone()),
@@ -84,7 +207,7 @@ enum BeginOutcome {
     Failed(String),
 }
 
-async fn begin(
+async fn begin_at(
     services: &Services,
     user: UserId,
     approval: &Approval,
@@ -271,11 +394,6 @@ async fn store_delivery(
     }
     Ok(())
 }
-
-/// The shortest time between two polls of a channel about one request.
-const LEAST: Duration = Duration::from_millis(250);
-/// The longest time between two polls.
-const MOST: Duration = Duration::from_secs(30);
 
 /// Returns the context in which the handle of a request is sealed, so that the handle of another row cannot replace it.
 pub(crate) fn sealed_for(approval: ApprovalId, channel: &str) -> String {

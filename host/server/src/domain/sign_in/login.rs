@@ -4,7 +4,7 @@ pub mod view;
 
 use view::GivenApproval;
 
-use crate::domain::approvals::approval;
+use crate::domain::approvals::request;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
@@ -402,7 +402,7 @@ pub async fn has_declined(
 /// If the database fails.
 pub async fn cancel(services: &Services, login: &Login) -> Result<(), InternalError> {
     if let LoginStage::Asked(approval) = login.stage {
-        approval::cancel(services, approval).await?;
+        request::cancel(services, approval).await?;
     }
     Ok(())
 }

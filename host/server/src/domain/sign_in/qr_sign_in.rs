@@ -4,13 +4,12 @@
 //! number, and the device shows the browser's description from the start of the sign-in, regardless of where the code
 //! is shown. Only if the device is in the browser of the sign-in, no number is needed.
 
-use crate::domain::approvals::request;
 use std::sync::Arc;
 use std::time::Duration;
 
 use subtle::ConstantTimeEq;
 
-use crate::domain::approvals::draft;
+use crate::domain::approvals::request;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};
@@ -80,7 +79,7 @@ pub async fn preview(
     let Some(Scannable { login, .. }) = find(services, token, None).await? else {
         return Ok(None);
     };
-    let application = draft::application_name(services, &login).await?;
+    let application = request::application_name(services, &login).await?;
     Ok(Some(QrSignInDetails {
         application,
         is_same_browser: browser == Some(login.browser),

@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::http::header::{COOKIE, HeaderMap};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::approvals::{callback, callback_address};
+use crate::domain::approvals::{callback, channel};
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::{InternalError, Services};
 use crate::http::header_text;
@@ -33,7 +33,7 @@ pub(crate) async fn take(
     body: Bytes,
 ) -> Response {
     let reply = async {
-        let Some(channel) = callback_address::called_back(&services, &id)? else {
+        let Some(channel) = channel::called_back(&services, &id)? else {
             return Ok(StatusCode::NOT_FOUND.into_response());
         };
         if let Err(exhausted) = services

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use webauthn_rs::prelude::PublicKeyCredential;
 
-use crate::domain::approvals::answer;
 use crate::domain::approvals::answer::{DecisionResult, DeviceProof};
-use crate::domain::approvals::approval;
+use crate::domain::approvals::{answer, request};
 use crate::domain::devices::device::DeviceInbox;
 use crate::domain::devices::{device, passkey};
 use crate::http::devices::device_api_error::{DeviceApiError, parse};
@@ -144,7 +143,7 @@ pub(super) async fn lift_cooldown(call: SignedCall) -> Result<StatusCode, Device
         origin,
         ..
     } = call;
-    approval::lift_cooldown(&services, &device, origin).await?;
+    request::lift_cooldown(&services, &device, origin).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -15,7 +15,7 @@ use futures_util::stream;
 use serde::Serialize;
 use tokio::time::interval;
 
-use crate::domain::approvals::approval;
+use crate::domain::approvals::request;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::qr_sign_in;
 use crate::domain::{InternalError, Services};
@@ -152,9 +152,9 @@ fn event(name: &'static str, state: &str) -> Result<Event, Infallible> {
 /// Waits until the page of this state has changed. Returns false if it ends before.
 async fn changed(services: &Services, view: LoginView) -> Result<bool, InternalError> {
     match view {
-        LoginView::Waiting(_, approval) => approval::decided(services, approval.id)
-            .await
-            .map(|()| true),
+        LoginView::Waiting(_, approval) => {
+            request::decided(services, approval.id).await.map(|()| true)
+        }
         LoginView::Identify(login) => qr_sign_in::is_scanned(services, login.id).await,
         _ => Ok(true),
     }
