@@ -32,6 +32,15 @@ impl Decision {
             Self::Report => "report",
         }
     }
+
+    /// Returns the name of the outcome of this decision, for the log.
+    pub const fn outcome(self) -> &'static str {
+        match self {
+            Self::Approve => "approved",
+            Self::Deny => "denied",
+            Self::Report => "reported",
+        }
+    }
 }
 
 /// The displayed details of a request, and the user's decision.

@@ -13,8 +13,7 @@ use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{
-    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, RulingOutcome, Store,
-    UserUpdateOutcome,
+    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, Store, UserUpdateOutcome,
 };
 
 use crate::harness::{Database, open_store};
@@ -274,7 +273,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
         let outcome = store
             .rule_on_approval(delivery, ruling, audited(&[]), now)
             .await;
-        outcome.expect("decided") == RulingOutcome::Counted
+        outcome.expect("decided") == AnswerOutcome::Counted
     };
     // A delivery to a device: a vendor's decision has no effect.
     let first = requested(store, Some(&user), "ada").await;
@@ -402,7 +401,7 @@ async fn of_fifty_concurrent_decisions_by_devices_and_vendors_one_counts(databas
                     .store
                     .rule_on_approval(delivery.id, ruling, audited(&[]), NOW)
                     .await;
-                outcome.expect("decided") == RulingOutcome::Counted
+                outcome.expect("decided") == AnswerOutcome::Counted
             } else {
                 let answer = fixture
                     .store
@@ -453,7 +452,7 @@ async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(da
         .await;
     assert_eq!(
         ruled.expect("read"),
-        RulingOutcome::Late,
+        AnswerOutcome::Late,
         "{database:?}: the decision of the vendor came too late"
     );
     for id in [one, two] {
@@ -532,7 +531,7 @@ async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(databas
             .rule_on_approval(carried.id, Ruling::Approved, audited(&[]), NOW + SECOND)
             .await;
         assert_eq!(
-            ruled.expect("read") == RulingOutcome::Counted,
+            ruled.expect("read") == AnswerOutcome::Counted,
             expected == ApprovalStage::Requested,
             "{database:?} {name}"
         );

@@ -11,7 +11,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
 use assent_model::statement::{ApprovalStatement, Binding, Decision};
 use assent_model::user::User;
-use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, RulingOutcome, Store};
+use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, Store};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -618,7 +618,7 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
             .rule_on_approval(delivery.id, Ruling::Denied, audited(&[30]), NOW)
             .await
             .expect("decided"),
-        RulingOutcome::Counted
+        AnswerOutcome::Counted
     );
     let until = store.cooldown_until(user.id, NOW).await.expect("read");
     assert_eq!(until, Some(NOW + Duration::from_secs(30)), "{database:?}");

@@ -9,14 +9,14 @@ use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 use crate::domain::approvals::prompt::{Prompt, prompt_of};
 use crate::domain::approvals::record::audit_note;
 use crate::domain::devices::passkey;
-use crate::domain::operations::telemetry::metrics::DecisionKind;
+use crate::domain::devices::passkey::AssertionCheck;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::action_approval::ActionRequester;
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::device::Device;
-use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId, ReportId};
+use assent_model::id::{ApprovalId, DeviceId, ReportId};
 use assent_model::language::Language;
 use assent_model::passkey::PasskeyPurpose;
 use assent_model::report::{NewReport, ReportSubject};
@@ -24,7 +24,7 @@ use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};
 use assent_plugin_host::Evidence;
-use assent_store::{AnswerOutcome, DeviceAnswer, EarlierDecision};
+use assent_store::{AnswerOutcome, DeviceAnswer};
 use assent_telemetry::SPANS;
 
 /// A device's answer. As JSON, it is the proof that an approval channel carries.
@@ -67,15 +67,9 @@ fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
         .unwrap_or_default())
 }
 
-/// The outcome of a device's answer.
-#[derive(Clone, Debug)]
-pub enum DecisionResult {
-    /// The sign-in or action is approved.
-    Approved,
-    /// The sign-in or action is denied.
-    Denied,
-    /// The sign-in or action is denied, and a cooldown begins.
-    Reported,
+/// The reason for which an answer has no effect.
+#[derive(Debug)]
+pub enum AnswerError {
     /// The number was wrong.
     NumberMismatch {
         /// The number of attempts that remain.
@@ -98,31 +92,21 @@ pub enum DecisionResult {
     Expired,
     /// There is no such request for this user.
     Unknown,
+    /// The store failed, or the challenge for a passkey could not be created.
+    Internal(InternalError),
 }
 
-impl DecisionResult {
-    /// Returns the name of the result, for the log.
-    const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::Reported => "reported",
-            Self::NumberMismatch { .. } => "number_mismatch",
-            Self::OtherBrowser => "other_browser",
-            Self::BadProof => "bad_proof",
-            Self::PasskeyRequired(_) => "passkey_required",
-            Self::PasskeyRefused => "passkey_refused",
-            Self::AlreadyDecided => "already_decided",
-            Self::Expired => "expired",
-            Self::Unknown => "unknown",
-        }
+impl<E: Into<InternalError>> From<E> for AnswerError {
+    fn from(error: E) -> Self {
+        Self::Internal(error.into())
     }
 }
 
-/// Processes a device's answer. Of concurrent answers, only one counts.
+/// Processes a device's answer, and returns the decision that counts. Of concurrent answers, only one counts. A decision
+/// that this device made before is returned again, because its response may have been lost.
 ///
 /// # Errors
-/// If the store fails.
+/// If the answer has no effect.
 #[tracing::instrument(target = SPANS, skip_all, name = "approval.answer")]
 pub async fn answer(
     services: &Services,
@@ -130,16 +114,15 @@ pub async fn answer(
     id: ApprovalId,
     proof: &DeviceProof,
     from: Origin,
-) -> Result<DecisionResult, InternalError> {
+) -> Result<Decision, AnswerError> {
     let now = services.now();
+    let decision = proof.decision;
     let found = services
         .store
         .approval(id)
         .await?
         .filter(|approval| approval.user_id == Some(device.user_id));
-    let Some(approval) = found else {
-        return Ok(DecisionResult::Unknown);
-    };
+    let approval = found.ok_or(AnswerError::Unknown)?;
     match approval.stage_at(now) {
         ApprovalStage::Requested => {}
         // The user can still report an attacker's replaced or cancelled request, and a request that was denied first.
@@ -148,32 +131,18 @@ pub async fn answer(
         | ApprovalStage::Conflicted
         | ApprovalStage::Denied
         | ApprovalStage::Failed(_)
-            if proof.decision == Decision::Report && now < approval.expires_at => {}
-        ApprovalStage::Expired => return Ok(DecisionResult::Expired),
+            if decision == Decision::Report && now < approval.expires_at => {}
+        ApprovalStage::Expired => return Err(AnswerError::Expired),
         _ => return repeated(services, device, approval, proof).await,
     }
-    let prompt = match proof.decision {
-        // The text of a report has no summary.
-        Decision::Report => Prompt::new(approval, None, proof.language),
-        Decision::Approve | Decision::Deny => {
-            match prompt_of(services, approval, proof.language).await? {
-                Some(prompt) => prompt,
-                None => return Ok(DecisionResult::AlreadyDecided),
-            }
-        }
-    };
-    let statement = statement(services, device, &prompt, proof);
-    let approval = prompt.approval;
+    let (approval, statement) = signed_text(services, device, approval, proof).await?;
     if !device.key.verifies(&statement, &proof.signature) {
         tracing::warn!(approval = %id, device = %device.id, "approval proof rejected: invalid signature");
-        return Ok(DecisionResult::BadProof);
+        return Err(AnswerError::BadProof);
     }
     let by = AuditContext::new(Actor::Device(device.id), from);
-    let verdict = match verdict(services, device, &approval, proof, &statement, &by).await? {
-        Ok(verdict) => verdict,
-        Err(outcome) => return Ok(outcome),
-    };
-    let event = match &verdict {
+    let answer = verified_answer(services, device, &approval, proof, &statement, &by).await?;
+    let event = match &answer {
         DeviceAnswer::Report { .. } => Event::SignInReported,
         DeviceAnswer::Deny { .. } => Event::SignInDenied,
         DeviceAnswer::Approve { .. } => Event::SignInApproved,
@@ -183,90 +152,66 @@ pub async fn answer(
     if event == Event::SignInApproved && proof.same_browser.is_some() {
         note.entry = note.entry.with("same_browser", true);
     }
-    let counted = services
+    let metrics = &services.metrics.approvals;
+    let outcome = services
         .store
-        .answer_approval(id, verdict, note, now)
+        .answer_approval(id, answer, note, now)
         .await?;
-    if counted == AnswerOutcome::Counted
-        && proof.decision == Decision::Report
-        && let ApprovalSubject::ProtectedAction { id: action, .. } = approval.subject
-    {
-        end_console(services, action, &by).await?;
-    }
-    if (counted, proof.decision) == (AnswerOutcome::Counted, Decision::Report) {
-        tracing::warn!(user = %device.user_id, approval = %id, "approval request reported by its user");
-    }
-    let decision = match (&counted, proof.decision) {
-        (AnswerOutcome::Counted, Decision::Approve) => Some(DecisionKind::Approved),
-        (AnswerOutcome::Counted, Decision::Deny) => Some(DecisionKind::Denied),
-        (AnswerOutcome::Counted, Decision::Report) => Some(DecisionKind::Reported),
-        (AnswerOutcome::NumberMismatch { .. }, _) => Some(DecisionKind::NumberMismatch),
-        (AnswerOutcome::NoPasskey | AnswerOutcome::Late, _) => None,
-    };
-    if let Some(decision) = decision {
-        let approvals = &services.metrics.approvals;
-        approvals.count_decision(&approval, decision, services.now());
-    }
-    let outcome = match (counted, proof.decision) {
-        (AnswerOutcome::Counted, Decision::Approve) => DecisionResult::Approved,
-        (AnswerOutcome::Counted, Decision::Deny) => DecisionResult::Denied,
-        (AnswerOutcome::Counted, Decision::Report) => DecisionResult::Reported,
-        (AnswerOutcome::NumberMismatch { attempts_left }, _) => {
+    let (result, outcome) = match outcome {
+        AnswerOutcome::Counted => {
+            if decision == Decision::Report {
+                end_reported_console(services, &approval, &by).await?;
+                tracing::warn!(user = %device.user_id, approval = %id, "approval request reported by its user");
+            }
+            metrics.count_decision(&approval, event, services.now());
+            (Ok(decision), decision.outcome())
+        }
+        AnswerOutcome::NumberMismatch { attempts_left } => {
+            metrics.count_decision(&approval, event, services.now());
             tracing::info!(approval = %id, device = %device.id, attempts_left, "number mismatch");
             let other = other_with_number(services, device, id, proof).await?;
-            return Ok(DecisionResult::NumberMismatch {
+            return Err(AnswerError::NumberMismatch {
                 attempts_left,
                 other: other.map(Box::new),
             });
         }
-        (AnswerOutcome::NoPasskey, _) => DecisionResult::PasskeyRefused,
-        (AnswerOutcome::Late, _) => earlier_decision(services, device, id, proof.decision).await?,
+        AnswerOutcome::NoPasskey => (Err(AnswerError::PasskeyRefused), "passkey_refused"),
+        AnswerOutcome::Late if is_earlier(services, device, id, decision).await? => {
+            (Ok(decision), decision.outcome())
+        }
+        AnswerOutcome::Late => (Err(AnswerError::AlreadyDecided), "already_decided"),
     };
-    tracing::info!(approval = %id, device = %device.id, outcome = outcome.as_str(), "approval answered");
-    Ok(outcome)
+    tracing::info!(approval = %id, device = %device.id, outcome, "approval answered");
+    result
 }
 
-/// Returns the result of a decision that this device made before, and whose response may have been lost. The device
-/// must prove it again, and nothing changes.
+/// Returns a decision that this device made before, and whose response may have been lost. The device must prove it
+/// again, and nothing changes.
 async fn repeated(
     services: &Services,
     device: &Device,
     approval: Approval,
     proof: &DeviceProof,
-) -> Result<DecisionResult, InternalError> {
-    let earlier = earlier_decision(services, device, approval.id, proof.decision).await?;
-    if matches!(earlier, DecisionResult::AlreadyDecided) {
-        return Ok(earlier);
+) -> Result<Decision, AnswerError> {
+    if !is_earlier(services, device, approval.id, proof.decision).await? {
+        return Err(AnswerError::AlreadyDecided);
     }
-    let prompt = match proof.decision {
-        Decision::Report => Some(Prompt::new(approval, None, proof.language)),
-        Decision::Approve | Decision::Deny => prompt_of(services, approval, proof.language).await?,
-    };
-    // The summary of an action that was executed is not stored any more, so its proof cannot be verified.
-    let Some(prompt) = prompt else {
-        return Ok(DecisionResult::AlreadyDecided);
-    };
-    let statement = statement(services, device, &prompt, proof);
+    let (_, statement) = signed_text(services, device, approval, proof).await?;
     match device.key.verifies(&statement, &proof.signature) {
-        true => Ok(earlier),
-        false => Ok(DecisionResult::BadProof),
+        true => Ok(proof.decision),
+        false => Err(AnswerError::BadProof),
     }
 }
 
-/// Returns the result of this decision if the device made it before.
-async fn earlier_decision(
+/// Whether the device made this decision before.
+async fn is_earlier(
     services: &Services,
     device: &Device,
     id: ApprovalId,
     decision: Decision,
-) -> Result<DecisionResult, InternalError> {
+) -> Result<bool, InternalError> {
     let earlier = services.store.decision_of_device(id, device.id).await?;
-    Ok(match (earlier, decision) {
-        (Some(EarlierDecision::Approved), Decision::Approve) => DecisionResult::Approved,
-        (Some(EarlierDecision::Denied), Decision::Deny) => DecisionResult::Denied,
-        (Some(EarlierDecision::Reported), Decision::Report) => DecisionResult::Reported,
-        _ => DecisionResult::AlreadyDecided,
-    })
+    Ok(earlier == Some(decision))
 }
 
 /// Returns the other unexpired request of the device's user with the number that the user typed for this one.
@@ -289,63 +234,52 @@ async fn other_with_number(
     }
 }
 
-/// Returns the decision of a proof with a valid signature. `Err` is the outcome of an approval without the required
-/// passkey.
-async fn verdict(
+/// Returns the answer of a proof with a valid signature.
+async fn verified_answer(
     services: &Services,
     device: &Device,
     approval: &Approval,
     proof: &DeviceProof,
     statement: &str,
     by: &AuditContext,
-) -> Result<Result<DeviceAnswer, DecisionResult>, InternalError> {
+) -> Result<DeviceAnswer, AnswerError> {
     let device_id = device.id;
     match proof.decision {
         Decision::Report => {
-            let report = Box::new(report_of(services, approval));
-            return Ok(Ok(DeviceAnswer::Report {
+            return Ok(DeviceAnswer::Report {
                 device: device_id,
-                report,
-            }));
+                report: Box::new(report_of(services, approval)),
+            });
         }
-        Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
+        Decision::Deny => return Ok(DeviceAnswer::Deny { device: device_id }),
         Decision::Approve => {}
     }
     if let Some(browser) = proof.same_browser {
         if !approval.is_sign_in_in(browser) {
             tracing::warn!(approval = %approval.id, device = %device_id, "approval rejected: other browser");
-            return Ok(Err(DecisionResult::OtherBrowser));
+            return Err(AnswerError::OtherBrowser);
         }
     } else if approval.number.is_none() || MatchingNumber::parse(&proof.number) != approval.number {
-        return Ok(Ok(DeviceAnswer::NumberMismatch {
+        return Ok(DeviceAnswer::NumberMismatch {
             device: device_id,
             number: Digest::sha256(proof.number.as_bytes()),
-        }));
+        });
     }
     let purpose = PasskeyPurpose::Approve(statement);
     let left = approval.remaining(services.now());
-    let verification = passkey::ask(
-        services,
-        device,
-        purpose,
-        proof.passkey.as_deref(),
-        left,
-        by,
-    )
-    .await?;
-    let (amr, passkey) = match verification {
-        passkey::AssertionCheck::NoPasskey => (vec![Amr::Swk, Amr::User], None),
-        passkey::AssertionCheck::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
-        passkey::AssertionCheck::Required(options) => {
-            return Ok(Err(DecisionResult::PasskeyRequired(options)));
-        }
-        passkey::AssertionCheck::Refused => return Ok(Err(DecisionResult::PasskeyRefused)),
+    let assertion = proof.passkey.as_deref();
+    let check = passkey::ask(services, device, purpose, assertion, left, by).await?;
+    let (amr, passkey) = match check {
+        AssertionCheck::NoPasskey => (vec![Amr::Swk, Amr::User], None),
+        AssertionCheck::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
+        AssertionCheck::Required(options) => return Err(AnswerError::PasskeyRequired(options)),
+        AssertionCheck::Refused => return Err(AnswerError::PasskeyRefused),
     };
-    Ok(Ok(DeviceAnswer::Approve {
+    Ok(DeviceAnswer::Approve {
         device: device_id,
         amr,
         passkey,
-    }))
+    })
 }
 
 /// Returns the report for administrators, with the details of the request that the user saw.
@@ -363,16 +297,16 @@ fn report_of(services: &Services, approval: &Approval) -> NewReport {
 
 /// Ends the console session of a reported action, because an attacker uses the session. A caller with a token has no
 /// session.
-async fn end_console(
+async fn end_reported_console(
     services: &Services,
-    action: ActionApprovalId,
+    approval: &Approval,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
-    let Some(action) = services
-        .store
-        .action_approval(action, services.now())
-        .await?
-    else {
+    let ApprovalSubject::ProtectedAction { id, .. } = approval.subject else {
+        return Ok(());
+    };
+    let found = services.store.action_approval(id, services.now()).await?;
+    let Some(action) = found else {
         return Ok(());
     };
     let ActionRequester::Session(session) = action.requester else {
@@ -389,16 +323,27 @@ async fn end_console(
     Ok(())
 }
 
-/// Returns the text that the device must have signed. It is built from the server's own record, never from the device's
-/// request.
-fn statement(services: &Services, device: &Device, prompt: &Prompt, proof: &DeviceProof) -> String {
+/// Returns the request, and the text that the device must have signed. The text is built from the server's own record,
+/// never from the device's request. The summary of an action that changed or was executed is not stored any more, so
+/// that its proof cannot be verified.
+async fn signed_text(
+    services: &Services,
+    device: &Device,
+    approval: Approval,
+    proof: &DeviceProof,
+) -> Result<(Approval, String), AnswerError> {
+    let prompt = match proof.decision {
+        // The text of a report has no summary.
+        Decision::Report => Some(Prompt::new(approval, None, proof.language)),
+        Decision::Approve | Decision::Deny => prompt_of(services, approval, proof.language).await?,
+    };
     let Prompt {
         approval,
         browser,
         summary,
-    } = prompt;
+    } = prompt.ok_or(AnswerError::AlreadyDecided)?;
     let shown = &approval.shown;
-    ApprovalStatement {
+    let text = ApprovalStatement {
         issuer: &services.issuer,
         request: approval.id,
         device: device.id,
@@ -412,7 +357,8 @@ fn statement(services: &Services, device: &Device, prompt: &Prompt, proof: &Devi
         decision: proof.decision,
         binding: proof.binding(),
     }
-    .text()
+    .text();
+    Ok((approval, text))
 }
 
 /// The longest proof that is read, in bytes.
@@ -496,19 +442,18 @@ async fn verify_evidence(
     let Some(device) = found else {
         return fault("it does not come from an active device");
     };
-    match answer(services, &device, request, &proof, Origin::NONE).await? {
-        DecisionResult::Approved | DecisionResult::Denied | DecisionResult::Reported => {
-            Ok(EvidenceOutcome::Decided)
-        }
-        DecisionResult::BadProof | DecisionResult::OtherBrowser => {
+    match answer(services, &device, request, &proof, Origin::NONE).await {
+        Ok(_) => Ok(EvidenceOutcome::Decided),
+        Err(AnswerError::BadProof | AnswerError::OtherBrowser) => {
             fault("its signature does not match the approval request")
         }
-        DecisionResult::Unknown => fault("the device's user has no such request"),
-        DecisionResult::PasskeyRequired(_) | DecisionResult::PasskeyRefused => {
+        Err(AnswerError::Unknown) => fault("the device's user has no such request"),
+        Err(AnswerError::PasskeyRequired(_) | AnswerError::PasskeyRefused) => {
             fault("its device has a passkey, but the proof has no valid assertion of it")
         }
-        DecisionResult::NumberMismatch { .. }
-        | DecisionResult::AlreadyDecided
-        | DecisionResult::Expired => Ok(EvidenceOutcome::Ignored),
+        Err(
+            AnswerError::NumberMismatch { .. } | AnswerError::AlreadyDecided | AnswerError::Expired,
+        ) => Ok(EvidenceOutcome::Ignored),
+        Err(AnswerError::Internal(error)) => Err(error),
     }
 }

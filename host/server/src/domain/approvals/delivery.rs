@@ -15,9 +15,9 @@ use tracing::Instrument;
 
 use crate::domain::approvals::answer::EvidenceOutcome;
 use crate::domain::approvals::lease::Leases;
+use crate::domain::approvals::record::audit_note;
 use crate::domain::approvals::send::{next, sealed_for};
 use crate::domain::approvals::{answer, send};
-use crate::domain::operations::telemetry::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
@@ -26,7 +26,7 @@ use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
 use assent_model::id::DeliveryId;
 use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
-use assent_store::RulingOutcome;
+use assent_store::AnswerOutcome;
 use assent_telemetry::ROOT_SPANS;
 
 /// The interval between reads of the database without a wake-up. Another instance may have stopped, or decided an
@@ -324,19 +324,15 @@ async fn rule(
         Ruling::Denied => Event::SignInDenied,
     };
     let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NONE);
-    let noted = crate::domain::approvals::record::audit_note(services, event, approval, &by);
+    let note = audit_note(services, event, approval, &by);
     let outcome = services
         .store
-        .rule_on_approval(delivery, ruling, noted, services.now())
+        .rule_on_approval(delivery, ruling, note, services.now())
         .await?;
-    let counted = outcome == RulingOutcome::Counted;
+    let counted = outcome == AnswerOutcome::Counted;
     if counted {
-        let decision = match ruling {
-            Ruling::Approved => DecisionKind::Approved,
-            Ruling::Denied => DecisionKind::Denied,
-        };
         let approvals = &services.metrics.approvals;
-        approvals.count_decision(approval, decision, services.now());
+        approvals.count_decision(approval, event, services.now());
     }
     tracing::info!(approval = %approval.id, channel, ruling = ruling.as_str(), counted, "vendor decided");
     Ok(())

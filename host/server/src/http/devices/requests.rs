@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use webauthn_rs::prelude::PublicKeyCredential;
 
-use crate::domain::approvals::answer::{DecisionResult, DeviceProof};
+use crate::domain::Services;
+use crate::domain::approvals::answer::{AnswerError, DeviceProof};
 use crate::domain::approvals::{answer, request};
 use crate::domain::devices::device::DeviceInbox;
 use crate::domain::devices::{device, passkey};
@@ -233,26 +234,33 @@ pub(super) async fn decide(
         same_browser,
     };
     let id: ApprovalId = id.parse().map_err(|_| ErrorCode::RequestNotFound)?;
-    let outcome = match answer::answer(&services, &device, id, &proof, origin).await? {
-        DecisionResult::Approved => OutcomeView::Approved,
-        DecisionResult::Denied => OutcomeView::Denied,
-        DecisionResult::Reported => OutcomeView::Reported,
-        DecisionResult::NumberMismatch {
+    let decision = answer::answer(&services, &device, id, &proof, origin)
+        .await
+        .map_err(|error| rejected_answer(&services, error))?;
+    let outcome = match decision {
+        Decision::Approve => OutcomeView::Approved,
+        Decision::Deny => OutcomeView::Denied,
+        Decision::Report => OutcomeView::Reported,
+    };
+    Ok(Json(DecisionOutcome { outcome }))
+}
+
+fn rejected_answer(services: &Services, error: AnswerError) -> DeviceApiError {
+    match error {
+        AnswerError::NumberMismatch {
             attempts_left,
             other,
         } => {
-            let other = other.map(|other| other_request(&services, &other));
-            return Err(DeviceApiError::number_mismatch(attempts_left, other));
+            let other = other.map(|other| other_request(services, &other));
+            DeviceApiError::number_mismatch(attempts_left, other)
         }
-        DecisionResult::OtherBrowser => return Err(ErrorCode::OtherBrowser.into()),
-        DecisionResult::BadProof => return Err(ErrorCode::InvalidProof.into()),
-        DecisionResult::PasskeyRequired(options) => {
-            return Err(DeviceApiError::passkey_required(options));
-        }
-        DecisionResult::PasskeyRefused => return Err(ErrorCode::InvalidPasskey.into()),
-        DecisionResult::AlreadyDecided => return Err(ErrorCode::AlreadyDecided.into()),
-        DecisionResult::Expired => return Err(ErrorCode::Expired.into()),
-        DecisionResult::Unknown => return Err(ErrorCode::RequestNotFound.into()),
-    };
-    Ok(Json(DecisionOutcome { outcome }))
+        AnswerError::OtherBrowser => ErrorCode::OtherBrowser.into(),
+        AnswerError::BadProof => ErrorCode::InvalidProof.into(),
+        AnswerError::PasskeyRequired(options) => DeviceApiError::passkey_required(options),
+        AnswerError::PasskeyRefused => ErrorCode::InvalidPasskey.into(),
+        AnswerError::AlreadyDecided => ErrorCode::AlreadyDecided.into(),
+        AnswerError::Expired => ErrorCode::Expired.into(),
+        AnswerError::Unknown => ErrorCode::RequestNotFound.into(),
+        AnswerError::Internal(error) => error.into(),
+    }
 }

@@ -52,7 +52,16 @@ pub enum DeviceAnswer {
     },
 }
 
-/// The outcome of a device's answer.
+/// The records of an answer that counts.
+#[derive(Clone, Debug)]
+pub struct AuditNote {
+    /// The entry for the audit log.
+    pub entry: Entry,
+    /// The cooldown that a denial begins, with its entry for the audit log.
+    pub cooldown: (CooldownPolicy, Entry),
+}
+
+/// The outcome of a device's answer, or of a vendor's ruling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerOutcome {
     /// It counts.
@@ -75,59 +84,58 @@ impl Store {
     pub async fn answer_approval(
         &self,
         id: ApprovalId,
-        verdict: DeviceAnswer,
-        noted: AuditNote,
+        answer: DeviceAnswer,
+        note: AuditNote,
         now: Timestamp,
     ) -> Result<AnswerOutcome> {
-        self.write((verdict, noted), move |db, (verdict, noted)| {
-            Box::pin(async move {
-                let decision = match verdict {
-                    DeviceAnswer::NumberMismatch { device, number } => {
-                        return record_number_mismatch(db, id, *device, number, noted, now).await;
-                    }
-                    DeviceAnswer::Approve {
-                        device,
-                        amr,
-                        passkey,
-                    } => {
-                        if !passkeys::may_approve(db, *device, passkey.as_deref()).await? {
-                            return Ok(AnswerOutcome::NoPasskey);
-                        }
-                        (*device, DeviceDecision::Approved(to_json(amr)?))
-                    }
-                    DeviceAnswer::Deny { device } => (*device, DeviceDecision::Denied),
-                    DeviceAnswer::Report { device, report } => {
-                        (*device, DeviceDecision::Reported(report))
-                    }
-                };
-                record_answer(db, id, decision, noted, now).await
-            })
+        self.write((answer, note), move |db, (answer, note)| {
+            Box::pin(record_answer(db, id, answer, note, now))
+        })
+        .await
+    }
+
+    /// Records a vendor's ruling on a delivered request. It counts under the conditions of a device's answer: the
+    /// request is pending, and its user may sign in there. The identifier of the delivery must also still belong to the
+    /// user. The delivery is deleted, whether the ruling counts or not.
+    pub async fn rule_on_approval(
+        &self,
+        delivery: DeliveryId,
+        ruling: Ruling,
+        note: AuditNote,
+        now: Timestamp,
+    ) -> Result<AnswerOutcome> {
+        self.write(note, move |db, note| {
+            Box::pin(record_ruling(db, delivery, ruling, note, now))
         })
         .await
     }
 }
 
-/// The decision of a device.
-enum DeviceDecision<'c> {
-    /// With these authentication methods, in JSON.
-    Approved(String),
-    Denied,
-    Reported(&'c NewReport),
-}
-
 async fn record_answer(
     db: &mut Connection,
     id: ApprovalId,
-    (device, decided): (DeviceId, DeviceDecision<'_>),
-    noted: &AuditNote,
+    answer: &DeviceAnswer,
+    note: &AuditNote,
     now: Timestamp,
 ) -> Result<AnswerOutcome> {
-    let (state, amr) = match &decided {
-        DeviceDecision::Approved(amr) => ("approved", Some(amr.clone())),
-        DeviceDecision::Denied => ("denied", None),
-        DeviceDecision::Reported(_) => ("reported", None),
+    let (device, state, amr, report) = match answer {
+        DeviceAnswer::NumberMismatch { device, number } => {
+            return record_number_mismatch(db, id, *device, number, note, now).await;
+        }
+        DeviceAnswer::Approve {
+            device,
+            amr,
+            passkey,
+        } => {
+            if !passkeys::may_approve(db, *device, passkey.as_deref()).await? {
+                return Ok(AnswerOutcome::NoPasskey);
+            }
+            (*device, "approved", Some(to_json(amr)?), None)
+        }
+        DeviceAnswer::Deny { device } => (*device, "denied", None, None),
+        DeviceAnswer::Report { device, report } => (*device, "reported", None, Some(report)),
     };
-    let is_report = matches!(decided, DeviceDecision::Reported(_));
+    let is_approved = amr.is_some();
     locks::lock_device(db, device).await?;
     lock_user_of(db, id, now).await?;
     // A report keeps the state of a request that ended before, because the page shows that state already.
@@ -151,7 +159,7 @@ async fn record_answer(
     .bind(now.millis())
     .bind(device.to_string())
     .bind(amr)
-    .bind(i64::from(is_report))
+    .bind(i64::from(report.is_some()))
     .fetch_optional(&mut *db)
     .await?;
     let Some((user, kind)) = counted else {
@@ -159,18 +167,11 @@ async fn record_answer(
     };
     delivery::approval_ended(db, &id.to_string()).await?;
     devices::record_use(db, device, now).await?;
-    if let DeviceDecision::Reported(report) = &decided {
+    if let Some(report) = report {
         end_reported(db, &user, &kind, device, now).await?;
         report::insert(db, report, &user, device, now).await?;
     }
-    record_decision(
-        db,
-        &user,
-        matches!(decided, DeviceDecision::Approved(_)),
-        noted,
-        now,
-    )
-    .await?;
+    record_decision(db, &user, is_approved, note, now).await?;
     Ok(AnswerOutcome::Counted)
 }
 
@@ -211,7 +212,7 @@ async fn record_number_mismatch(
     id: ApprovalId,
     device: DeviceId,
     number: &Digest,
-    noted: &AuditNote,
+    note: &AuditNote,
     now: Timestamp,
 ) -> Result<AnswerOutcome> {
     let first = sql::query(
@@ -243,22 +244,13 @@ async fn record_number_mismatch(
     };
     let attempts_left = u32::try_from(left).unwrap_or(0);
     if first > 0 {
-        let entry = noted.entry.clone().with("attempts_left", attempts_left);
+        let entry = note.entry.clone().with("attempts_left", attempts_left);
         audit::append(db, &[entry]).await?;
     }
     if attempts_left == 0 {
         delivery::approval_ended(db, &id.to_string()).await?;
     }
     Ok(AnswerOutcome::NumberMismatch { attempts_left })
-}
-
-/// The records of an answer that counts.
-#[derive(Clone, Debug)]
-pub struct AuditNote {
-    /// The entry for the audit log.
-    pub entry: Entry,
-    /// The cooldown that a denial begins, with its entry for the audit log.
-    pub cooldown: (CooldownPolicy, Entry),
 }
 
 /// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
@@ -279,52 +271,24 @@ async fn record_decision(
     db: &mut Connection,
     user: &str,
     approved: bool,
-    noted: &AuditNote,
+    note: &AuditNote,
     now: Timestamp,
 ) -> Result<()> {
-    audit::append(db, std::slice::from_ref(&noted.entry)).await?;
+    audit::append(db, std::slice::from_ref(&note.entry)).await?;
     if approved {
         return cooldown::reset_denials(db, user).await;
     }
-    let (pause, entry) = &noted.cooldown;
+    let (pause, entry) = &note.cooldown;
     cooldown::count_denial(db, user, pause, entry, now).await
-}
-
-/// The outcome of a vendor's ruling on a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum RulingOutcome {
-    /// It counts.
-    Counted,
-    /// It came too late: the request was decided before or expired, or its user or vendor may not decide it any more.
-    Late,
-}
-
-impl Store {
-    /// Records a vendor's ruling on a delivered request. It counts under the conditions of a device's answer: the
-    /// request is pending, and its user may sign in there. The identifier of the delivery must also still belong to the
-    /// user. The delivery is deleted, whether the ruling counts or not.
-    pub async fn rule_on_approval(
-        &self,
-        delivery: DeliveryId,
-        ruling: Ruling,
-        noted: AuditNote,
-        now: Timestamp,
-    ) -> Result<RulingOutcome> {
-        self.write(noted, move |db, noted| {
-            Box::pin(record_ruling(db, delivery, ruling, noted, now))
-        })
-        .await
-    }
 }
 
 async fn record_ruling(
     db: &mut Connection,
     delivery: DeliveryId,
     ruling: Ruling,
-    noted: &AuditNote,
+    note: &AuditNote,
     now: Timestamp,
-) -> Result<RulingOutcome> {
+) -> Result<AnswerOutcome> {
     let state = match ruling {
         Ruling::Approved => "approved",
         Ruling::Denied => "denied",
@@ -370,9 +334,9 @@ async fn record_ruling(
     .await?;
     delivery::delete(&mut *db, delivery).await?;
     let Some((id, user)) = decided else {
-        return Ok(RulingOutcome::Late);
+        return Ok(AnswerOutcome::Late);
     };
     delivery::approval_ended(db, &id).await?;
-    record_decision(db, &user, ruling == Ruling::Approved, noted, now).await?;
-    Ok(RulingOutcome::Counted)
+    record_decision(db, &user, ruling == Ruling::Approved, note, now).await?;
+    Ok(AnswerOutcome::Counted)
 }

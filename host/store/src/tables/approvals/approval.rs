@@ -12,6 +12,7 @@ use assent_model::approval::{
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId, LoginId, UserId};
+use assent_model::statement::Decision;
 
 crate::engine::sql::row! {
     struct ApprovalRow of approvals {
@@ -139,17 +140,6 @@ impl TryFrom<ApprovalRow> for Approval {
     }
 }
 
-/// A decision that a device made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EarlierDecision {
-    /// It approved.
-    Approved,
-    /// It denied.
-    Denied,
-    /// It reported the request.
-    Reported,
-}
-
 impl Store {
     /// Up to `limit` requests for sign-ins on users' devices that were cancelled, or have expired at `now`, and are not
     /// recorded. Retention deletes requests soon, so they are few.
@@ -180,7 +170,7 @@ impl Store {
         &self,
         id: ApprovalId,
         device: DeviceId,
-    ) -> Result<Option<EarlierDecision>> {
+    ) -> Result<Option<Decision>> {
         let row: Option<(String, i64)> =
             sql::query_as("SELECT state, reported FROM approvals WHERE id = $1 AND device_id = $2")
                 .bind(id.to_string())
@@ -189,9 +179,9 @@ impl Store {
                 .await?;
         Ok(
             row.and_then(|(state, reported)| match (state.as_str(), reported) {
-                (_, 1) => Some(EarlierDecision::Reported),
-                ("approved", _) => Some(EarlierDecision::Approved),
-                ("denied", _) => Some(EarlierDecision::Denied),
+                (_, 1) => Some(Decision::Report),
+                ("approved", _) => Some(Decision::Approve),
+                ("denied", _) => Some(Decision::Deny),
                 _ => None,
             }),
         )

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::domain::operations::traffic::request_metrics::RequestMetrics;
 use assent_model::approval::{Approval, ApprovalSubject};
+use assent_model::audit::Event;
 use assent_model::clock::Timestamp;
 use assent_store::Backlogs;
 use assent_telemetry::{Family, Histogram, Scale};
@@ -43,49 +44,26 @@ impl std::fmt::Debug for ListenerCertificate {
     }
 }
 
-/// The decision on an approval request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DecisionKind {
-    /// It was approved.
-    Approved,
-    /// It was denied.
-    Denied,
-    /// It was reported.
-    Reported,
-    /// A wrong number was typed; the request may still be pending.
-    NumberMismatch,
-}
-
-impl DecisionKind {
-    const ALL: [Self; 4] = [
-        Self::Approved,
-        Self::Denied,
-        Self::Reported,
-        Self::NumberMismatch,
-    ];
-
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::Reported => "reported",
-            Self::NumberMismatch => "number_mismatch",
-        }
-    }
-}
+/// The events that count as decisions, with their labels. After a wrong number the request may still be pending.
+const DECISIONS: [(Event, &str); 4] = [
+    (Event::SignInApproved, "approved"),
+    (Event::SignInDenied, "denied"),
+    (Event::SignInReported, "reported"),
+    (Event::NumberMatchFailed, "number_mismatch"),
+];
 
 /// The metrics of approvals with one kind of subject.
 #[derive(Debug)]
 struct SubjectMetrics {
     requested: AtomicU64,
-    decisions: [Histogram; DecisionKind::ALL.len()],
+    decisions: [Histogram; DECISIONS.len()],
 }
 
 impl Default for SubjectMetrics {
     fn default() -> Self {
         Self {
             requested: AtomicU64::new(0),
-            decisions: DecisionKind::ALL.map(|_| Histogram::new(Scale::Decision)),
+            decisions: DECISIONS.map(|_| Histogram::new(Scale::Decision)),
         }
     }
 }
@@ -112,13 +90,11 @@ impl ApprovalMetrics {
             .fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a decision at this time.
-    pub fn count_decision(&self, approval: &Approval, decision: DecisionKind, now: Timestamp) {
-        if let Some(times) = self
-            .metrics_of(&approval.subject)
-            .decisions
-            .get(decision as usize)
-        {
+    /// Counts the decision of this event at this time.
+    pub fn count_decision(&self, approval: &Approval, event: Event, now: Timestamp) {
+        let times = &self.metrics_of(&approval.subject).decisions;
+        let mut times = DECISIONS.iter().zip(times);
+        if let Some((_, times)) = times.find(|((decision, _), _)| *decision == event) {
             times.record_time(now.remaining(approval.requested_at));
         }
     }
@@ -136,11 +112,11 @@ impl ApprovalMetrics {
             )
         });
         let decided = subjects.into_iter().flat_map(|(subject, metrics)| {
-            DecisionKind::ALL
+            DECISIONS
                 .into_iter()
                 .zip(&metrics.decisions)
-                .map(move |(decision, times)| {
-                    let decision = ("decision", decision.as_str().to_owned());
+                .map(move |((_, decision), times)| {
+                    let decision = ("decision", decision.to_owned());
                     (vec![label(subject), decision], times.buckets())
                 })
         });
