@@ -15,8 +15,8 @@ use crate::engine::sql::Connection;
 
 use crate::Result;
 use crate::tables::approvals::delivery;
+use crate::tables::approvals::limit::is_typed;
 use crate::tables::approvals::request::{ApprovalRequest, RefusedRequest, UnexpiredRequest};
-use assent_model::approval::RequestKind;
 use assent_model::clock::Timestamp;
 use assent_model::id::ApprovalId;
 
@@ -86,17 +86,6 @@ pub(crate) fn find_conflict(
         conflict.is_of_name |= refusal.subject == name;
     }
     conflict.is_found.then_some(conflict)
-}
-
-/// Whether a request began with a typed name.
-pub(crate) fn is_typed(kind: &str) -> bool {
-    [
-        RequestKind::Typed,
-        RequestKind::KnownBrowser,
-        RequestKind::StaleBrowser,
-    ]
-    .iter()
-    .any(|one| one.as_str() == kind)
 }
 
 /// The requests of other browsers that conflict with a request of this browser and name. Either of the two must be

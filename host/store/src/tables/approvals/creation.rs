@@ -11,46 +11,11 @@ use crate::tables::administration::action_approvals;
 use crate::tables::approvals::request::{
     ApprovalRequest, RefusedRequest, UnexpiredRequest, lock_and_read, subjects,
 };
-use crate::tables::approvals::{conflict, delivery, dispatch, repeat};
+use crate::tables::approvals::{conflict, delivery, dispatch, limit, repeat};
 use crate::{Result, Store, StoreError};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::change::Change;
 use assent_model::id::{LoginId, UserId};
-
-/// The most pending requests of a user from unknown browsers, by typed names.
-const PENDING_TYPED: usize = 5;
-/// The most known browsers of a user with a pending request.
-const PENDING_KNOWN: usize = 5;
-/// The most unexpired requests of one typed name from unknown browsers, without approved ones: a user who approves each
-/// sign-in may begin the next one. A user has two names, so they take at most 60 of the 90 numbers. The limit is per
-/// name only: a limit per user would reveal which names belong to one user.
-const TYPED_PER_NAME: usize = 30;
-/// The most unexpired requests by all names of a user, because names change.
-const TYPED_PER_USER: usize = 60;
-/// The most unexpired requests of a user from known browsers, which may be shared with others. Together with those
-/// of unknown browsers they leave numbers for QR sign-ins and protected actions.
-const KNOWN_PER_USER: usize = 15;
-
-/// The limit that rejects a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RequestLimit {
-    TypedPerName,
-    TypedPerUser,
-    KnownPerUser,
-    Numbers,
-}
-
-impl RequestLimit {
-    /// Returns the limit in words for the operator.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::TypedPerName => "30 unexpired requests of one typed name from unknown browsers",
-            Self::TypedPerUser => "60 unexpired requests of one user from unknown browsers",
-            Self::KnownPerUser => "15 unexpired requests of one user from known browsers",
-            Self::Numbers => "the matching numbers that no unexpired request has",
-        }
-    }
-}
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +74,7 @@ async fn reject(
     unexpired: &[UnexpiredRequest],
     request: &ApprovalRequest,
 ) -> Result<RequestOutcome> {
-    if conflict::is_typed(request.kind.as_str()) {
+    if limit::is_typed(request.kind.as_str()) {
         let refused = RefusedRequest::from_request(request);
         conflict::record_refusal(db, unexpired, &refused).await?;
     }
@@ -127,7 +92,7 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     }
     let (name, user) = subjects(approval.name_digest, request.known);
     let unexpired = lock_and_read(db, name.clone(), user.clone(), approval.requested_at).await?;
-    let number = match free_number(&unexpired, request) {
+    let number = match limit::free_number(&unexpired, request) {
         Ok(number) => number,
         Err(limit) => {
             let limit = limit.as_str();
@@ -161,7 +126,7 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
         false => Vec::new(),
     };
     let conflict = conflict::find_conflict(&unexpired, &refusals, request);
-    let is_sent = conflict.is_none() && has_place(&pending, request);
+    let is_sent = conflict.is_none() && limit::has_place(&pending, request);
     let (reached, is_held) = insert(db, request, number, is_sent).await?;
     if let Some(conflict) = conflict {
         conflict::end_requests(db, conflict.including(approval.id), approval.requested_at).await?;
@@ -195,80 +160,6 @@ fn record_changes(
     // No request waits for the end of this approval yet.
     let inbox = reached.map_or(Change::Approval(approval.id), Change::Inbox);
     deferred::record_change(db, inbox)
-}
-
-/// The first number that no unexpired request of the user or name has.
-///
-/// # Errors
-/// The limit, if there are too many requests.
-fn free_number(
-    unexpired: &[UnexpiredRequest],
-    request: &ApprovalRequest,
-) -> std::result::Result<MatchingNumber, RequestLimit> {
-    if request.kind == RequestKind::Typed {
-        let name = request.approval.name_digest.to_text();
-        let typed = || {
-            unexpired
-                .iter()
-                .filter(|other| other.is_kind(RequestKind::Typed))
-        };
-        let of_name = typed()
-            .filter(|other| other.name_digest == name && other.state != "approved")
-            .count();
-        if of_name >= TYPED_PER_NAME {
-            return Err(RequestLimit::TypedPerName);
-        }
-        if typed().count() >= TYPED_PER_USER {
-            return Err(RequestLimit::TypedPerUser);
-        }
-    }
-    // A stale browser counts as a known one, because a rejection is visible on the page.
-    const KNOWN: [RequestKind; 2] = [RequestKind::KnownBrowser, RequestKind::StaleBrowser];
-    let known = || {
-        unexpired
-            .iter()
-            .filter(|other| KNOWN.iter().any(|kind| other.is_kind(*kind)))
-    };
-    if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
-        return Err(RequestLimit::KnownPerUser);
-    }
-    // Email addresses and other names have different numbers, for every user. Otherwise an observer of two names with
-    // pages that never show the same number would conclude that they belong to one user.
-    let is_address = request.approval.shown.account.contains('@');
-    let is_free = |number: &MatchingNumber| {
-        if request.kind == RequestKind::Typed && number.is_even() != is_address {
-            return false;
-        }
-        let number = number.to_string();
-        unexpired
-            .iter()
-            .all(|other| other.number.as_deref() != Some(number.as_str()))
-    };
-    let number = request.numbers.iter().copied().find(is_free);
-    number.ok_or(RequestLimit::Numbers)
-}
-
-/// Whether the user's devices have room for the request. A held request takes a place too, because it is sent later.
-/// QR sign-ins and protected actions always have a place.
-fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
-    let user = request
-        .approval
-        .user_id
-        .map(|id| id.to_string())
-        .unwrap_or_default();
-    let others = |kind| {
-        pending
-            .iter()
-            .filter(|other| other.is_kind(kind) && other.is_for(&user))
-            .count()
-    };
-    match request.kind {
-        RequestKind::Typed | RequestKind::StaleBrowser => {
-            others(RequestKind::Typed) + others(RequestKind::StaleBrowser) < PENDING_TYPED
-        }
-        RequestKind::KnownBrowser => others(RequestKind::KnownBrowser) < PENDING_KNOWN,
-        RequestKind::Qr | RequestKind::Action | RequestKind::Passkey => true,
-    }
 }
 
 /// Assigns the request to the login, which then waits for it. A QR sign-in may begin on the page of a login that waits
@@ -317,34 +208,11 @@ async fn claim_login(
     Ok(true)
 }
 
-/// Replaces the pending request of the same browser, and returns the ids of the replaced requests. A typed request
-/// replaces a typed one for the same name. A QR sign-in or a protected action replaces one of the same kind for the
-/// same user. No request replaces one of another browser.
+/// Replaces the pending request of the same browser, and returns the ids of the replaced requests.
 async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<String>> {
     let approval = &request.approval;
-    let statement = match request.kind {
-        // By the name only: a replacement by the user would reveal which names belong to one user.
-        RequestKind::Typed | RequestKind::KnownBrowser | RequestKind::StaleBrowser => {
-            "UPDATE approvals SET state = 'replaced', decided_at = $3
-             WHERE browser = $1 AND name_digest = $2 AND kind IN ('typed', 'known_browser', 'stale_browser')
-               AND state IN ('requested', 'withdrawn', 'reported') AND expires_at > $3 RETURNING id"
-        }
-        RequestKind::Qr => {
-            "UPDATE approvals SET state = 'replaced', decided_at = $3
-             WHERE browser = $1 AND named_user = $2 AND kind = 'qr' AND state = 'requested' AND expires_at > $3
-             RETURNING id"
-        }
-        // No device receives a request for a passkey: see `passkey_sign_ins`.
-        RequestKind::Passkey => return Ok(Vec::new()),
-        RequestKind::Action => {
-            "UPDATE approvals SET state = 'replaced', decided_at = $3
-             WHERE browser = $1 AND named_user = $2 AND kind = 'action' AND state = 'requested' AND expires_at > $3
-             RETURNING id"
-        }
-    };
-    let subject = match (request.kind, request.known) {
-        (RequestKind::Qr | RequestKind::Action, Some(user)) => user.to_string(),
-        _ => approval.name_digest.to_text(),
+    let Some((statement, subject)) = limit::replaced_requests(request) else {
+        return Ok(Vec::new());
     };
     let replaced: Vec<(String,)> = sql::query_as(statement)
         .bind(approval.browser.to_text())

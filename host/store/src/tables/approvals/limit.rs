@@ -1,0 +1,156 @@
+//! The limits of each kind of request: the pending requests of a user, the unexpired ones, and the requests that a new
+//! one replaces.
+
+use crate::tables::approvals::request::{ApprovalRequest, UnexpiredRequest};
+use assent_model::approval::{MatchingNumber, RequestKind};
+
+/// The most pending requests of a user from unknown browsers, by typed names.
+const PENDING_TYPED: usize = 5;
+/// The most known browsers of a user with a pending request.
+const PENDING_KNOWN: usize = 5;
+/// Requests from unknown browsers. Pending requests of a stale browser count as such.
+const UNKNOWN: &[RequestKind] = &[RequestKind::Typed, RequestKind::StaleBrowser];
+/// The most unexpired requests of one typed name from unknown browsers, without approved ones: a user who approves each
+/// sign-in may begin the next one. A user has two names, so they take at most 60 of the 90 numbers. The limit is per
+/// name only: a limit per user would reveal which names belong to one user.
+const TYPED_PER_NAME: usize = 30;
+/// The most unexpired requests by all names of a user, because names change.
+const TYPED_PER_USER: usize = 60;
+/// The most unexpired requests of a user from known browsers, which may be shared with others. Together with those
+/// of unknown browsers they leave numbers for QR sign-ins and protected actions.
+const KNOWN_PER_USER: usize = 15;
+
+/// The limit that rejects a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequestLimit {
+    TypedPerName,
+    TypedPerUser,
+    KnownPerUser,
+    Numbers,
+}
+
+impl RequestLimit {
+    /// Returns the limit in words for the operator.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::TypedPerName => "30 unexpired requests of one typed name from unknown browsers",
+            Self::TypedPerUser => "60 unexpired requests of one user from unknown browsers",
+            Self::KnownPerUser => "15 unexpired requests of one user from known browsers",
+            Self::Numbers => "the matching numbers that no unexpired request has",
+        }
+    }
+}
+
+/// Whether a request began with a typed name.
+pub(super) fn is_typed(kind: &str) -> bool {
+    [
+        RequestKind::Typed,
+        RequestKind::KnownBrowser,
+        RequestKind::StaleBrowser,
+    ]
+    .iter()
+    .any(|one| one.as_str() == kind)
+}
+
+/// The first number that no unexpired request of the user or name has.
+///
+/// # Errors
+/// The limit, if there are too many requests.
+pub(super) fn free_number(
+    unexpired: &[UnexpiredRequest],
+    request: &ApprovalRequest,
+) -> std::result::Result<MatchingNumber, RequestLimit> {
+    if request.kind == RequestKind::Typed {
+        let name = request.approval.name_digest.to_text();
+        let typed = || {
+            unexpired
+                .iter()
+                .filter(|other| other.is_kind(RequestKind::Typed))
+        };
+        let of_name = typed()
+            .filter(|other| other.name_digest == name && other.state != "approved")
+            .count();
+        if of_name >= TYPED_PER_NAME {
+            return Err(RequestLimit::TypedPerName);
+        }
+        if typed().count() >= TYPED_PER_USER {
+            return Err(RequestLimit::TypedPerUser);
+        }
+    }
+    // A stale browser counts as a known one, because a rejection is visible on the page.
+    const KNOWN: [RequestKind; 2] = [RequestKind::KnownBrowser, RequestKind::StaleBrowser];
+    let known = || {
+        unexpired
+            .iter()
+            .filter(|other| KNOWN.iter().any(|kind| other.is_kind(*kind)))
+    };
+    if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
+        return Err(RequestLimit::KnownPerUser);
+    }
+    // Email addresses and other names have different numbers, for every user. Otherwise an observer of two names with
+    // pages that never show the same number would conclude that they belong to one user.
+    let is_address = request.approval.shown.account.contains('@');
+    let is_free = |number: &MatchingNumber| {
+        if request.kind == RequestKind::Typed && number.is_even() != is_address {
+            return false;
+        }
+        let number = number.to_string();
+        unexpired
+            .iter()
+            .all(|other| other.number.as_deref() != Some(number.as_str()))
+    };
+    let number = request.numbers.iter().copied().find(is_free);
+    number.ok_or(RequestLimit::Numbers)
+}
+
+/// Whether the user's devices have room for the request. A held request takes a place too, because it is sent later.
+/// QR sign-ins and protected actions always have a place.
+pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
+    let (kinds, most) = match request.kind {
+        RequestKind::Typed | RequestKind::StaleBrowser => (UNKNOWN, PENDING_TYPED),
+        RequestKind::KnownBrowser => (&[RequestKind::KnownBrowser][..], PENDING_KNOWN),
+        RequestKind::Qr | RequestKind::Action | RequestKind::Passkey => return true,
+    };
+    let user = request
+        .approval
+        .user_id
+        .map(|id| id.to_string())
+        .unwrap_or_default();
+    let takes_place = |other: &&&UnexpiredRequest| {
+        kinds.iter().any(|kind| other.is_kind(*kind)) && other.is_for(&user)
+    };
+    pending.iter().filter(takes_place).count() < most
+}
+
+macro_rules! replace_of_user {
+    ($kind:literal) => {
+        concat!(
+            "UPDATE approvals SET state = 'replaced', decided_at = $3
+             WHERE browser = $1 AND named_user = $2 AND kind = '",
+            $kind,
+            "' AND state = 'requested' AND expires_at > $3
+             RETURNING id"
+        )
+    };
+}
+
+/// The statement that replaces the pending requests of the same browser, and its subject. A typed request replaces a
+/// typed one for the same name. A QR sign-in or a protected action replaces one of the same kind for the same user. No
+/// request replaces one of another browser.
+pub(super) fn replaced_requests(request: &ApprovalRequest) -> Option<(&'static str, String)> {
+    let name = request.approval.name_digest.to_text();
+    let user = request.known.map(|user| user.to_string());
+    match request.kind {
+        // By the name only: a replacement by the user would reveal which names belong to one user.
+        RequestKind::Typed | RequestKind::KnownBrowser | RequestKind::StaleBrowser => Some((
+            "UPDATE approvals SET state = 'replaced', decided_at = $3
+             WHERE browser = $1 AND name_digest = $2 AND kind IN ('typed', 'known_browser', 'stale_browser')
+               AND state IN ('requested', 'withdrawn', 'reported') AND expires_at > $3 RETURNING id",
+            name,
+        )),
+        RequestKind::Qr => Some((replace_of_user!("qr"), user.unwrap_or(name))),
+        RequestKind::Action => Some((replace_of_user!("action"), user.unwrap_or(name))),
+        // No device receives a request for a passkey: see `passkey_sign_ins`.
+        RequestKind::Passkey => None,
+    }
+}
