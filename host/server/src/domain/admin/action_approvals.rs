@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::approvals::prompt::prompt_of;
+use crate::domain::approvals::purpose::RequestedAction;
 use crate::domain::approvals::request;
-use crate::domain::approvals::request::RequestedAction;
 use crate::domain::protected_actions::{ProtectedAction, Summary};
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};

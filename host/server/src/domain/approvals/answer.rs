@@ -7,19 +7,17 @@ use serde::{Deserialize, Deserializer};
 use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 
 use crate::domain::approvals::prompt::{Prompt, prompt_of};
+use crate::domain::approvals::purpose;
 use crate::domain::approvals::record::audit_note;
 use crate::domain::devices::passkey;
 use crate::domain::devices::passkey::AssertionCheck;
-use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{InternalError, Services, audit};
-use assent_model::action_approval::ActionRequester;
-use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
+use crate::domain::{InternalError, Services};
+use assent_model::approval::{Approval, ApprovalStage, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::device::Device;
-use assent_model::id::{ApprovalId, DeviceId, ReportId};
+use assent_model::id::{ApprovalId, DeviceId};
 use assent_model::language::Language;
 use assent_model::passkey::PasskeyPurpose;
-use assent_model::report::{NewReport, ReportSubject};
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};
@@ -160,7 +158,7 @@ pub async fn answer(
     let (result, outcome) = match outcome {
         AnswerOutcome::Counted => {
             if decision == Decision::Report {
-                end_reported_console(services, &approval, &by).await?;
+                purpose::end_reported(services, &approval.subject, &by).await?;
                 tracing::warn!(user = %device.user_id, approval = %id, "approval request reported by its user");
             }
             metrics.count_decision(&approval, event, services.now());
@@ -248,7 +246,7 @@ async fn verified_answer(
         Decision::Report => {
             return Ok(DeviceAnswer::Report {
                 device: device_id,
-                report: Box::new(report_of(services, approval)),
+                report: Box::new(purpose::new_report(services, approval)),
             });
         }
         Decision::Deny => return Ok(DeviceAnswer::Deny { device: device_id }),
@@ -265,10 +263,10 @@ async fn verified_answer(
             number: Digest::sha256(proof.number.as_bytes()),
         });
     }
-    let purpose = PasskeyPurpose::Approve(statement);
+    let challenge = PasskeyPurpose::Approve(statement);
     let left = approval.remaining(services.now());
     let assertion = proof.passkey.as_deref();
-    let check = passkey::ask(services, device, purpose, assertion, left, by).await?;
+    let check = passkey::ask(services, device, challenge, assertion, left, by).await?;
     let (amr, passkey) = match check {
         AssertionCheck::NoPasskey => (vec![Amr::Swk, Amr::User], None),
         AssertionCheck::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
@@ -280,47 +278,6 @@ async fn verified_answer(
         amr,
         passkey,
     })
-}
-
-/// Returns the report for administrators, with the details of the request that the user saw.
-fn report_of(services: &Services, approval: &Approval) -> NewReport {
-    let shown = &approval.shown;
-    NewReport {
-        id: ReportId::new(services.now(), &*services.entropy),
-        subject: match &approval.subject {
-            ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
-            ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
-        },
-        browser: shown.browser.clone(),
-    }
-}
-
-/// Ends the console session of a reported action, because an attacker uses the session. A caller with a token has no
-/// session.
-async fn end_reported_console(
-    services: &Services,
-    approval: &Approval,
-    by: &AuditContext,
-) -> Result<(), InternalError> {
-    let ApprovalSubject::ProtectedAction { id, .. } = approval.subject else {
-        return Ok(());
-    };
-    let found = services.store.action_approval(id, services.now()).await?;
-    let Some(action) = found else {
-        return Ok(());
-    };
-    let ActionRequester::Session(session) = action.requester else {
-        return Ok(());
-    };
-    let entry = audit::entry(services, Event::SessionEnded, by)
-        .about(action.actor)
-        .with("session", session.to_string());
-    services
-        .store
-        .end_session_of(action.actor, session, entry, services.now())
-        .await?;
-    services.wakeups.send(Wakeup::LoggedOut);
-    Ok(())
 }
 
 /// Returns the request, and the text that the device must have signed. The text is built from the server's own record,

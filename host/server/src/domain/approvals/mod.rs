@@ -11,6 +11,7 @@ pub mod channel;
 pub mod delivery;
 pub mod lease;
 pub mod prompt;
+pub mod purpose;
 pub mod record;
 pub mod request;
 pub mod send;

@@ -1,13 +1,9 @@
 //! Prompts: approval requests as devices show them.
-//!
-//! The store has no summary of a protected action. The summary is rendered for each prompt, and must have the digest
-//! that was stored with the request. The digest differs if a name changed, the subject of the action was deleted, or
-//! the stored action was tampered with. Then the request ends.
 
-use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
+use crate::domain::approvals::purpose;
+use crate::domain::approvals::purpose::PurposeText;
 use crate::domain::{InternalError, Services, browser_words};
-use assent_model::action_approval::ActionProposal;
-use assent_model::approval::{Approval, ApprovalSubject};
+use assent_model::approval::Approval;
 use assent_model::language::Language;
 use assent_model::login::BrowserContext;
 
@@ -44,23 +40,19 @@ pub async fn prompt_of(
     approval: Approval,
     language: Language,
 ) -> Result<Option<Prompt>, InternalError> {
-    let summary = match &approval.subject {
-        ApprovalSubject::SignIn(_) => None,
-        ApprovalSubject::ProtectedAction { id, .. } => {
-            let found = services.store.action_approval(*id, services.now()).await?;
-            let proposal = found.and_then(|found| found.proposal);
-            let Some(summary) = requested_summary(services, proposal, language).await? else {
-                tracing::warn!(
-                    approval = %approval.id,
-                    "approval request ended: the summary of the protected action changed"
-                );
-                services
-                    .store
-                    .withdraw_approval(approval.id, services.now())
-                    .await?;
-                return Ok(None);
-            };
-            Some(summary)
+    let summary = match purpose::text(services, &approval.subject, language).await? {
+        PurposeText::Standard => None,
+        PurposeText::Summary(summary) => Some(summary),
+        PurposeText::Changed => {
+            tracing::warn!(
+                approval = %approval.id,
+                "approval request ended: the summary of the protected action changed"
+            );
+            services
+                .store
+                .withdraw_approval(approval.id, services.now())
+                .await?;
+            return Ok(None);
         }
     };
     Ok(Some(Prompt::new(approval, summary, language)))
@@ -80,31 +72,4 @@ pub async fn prompts_of(
         prompts.extend(prompt_of(services, approval, language).await?);
     }
     Ok(prompts)
-}
-
-/// Returns the summary of the stored action, if its digest is the requested one.
-async fn requested_summary(
-    services: &Services,
-    proposal: Option<ActionProposal>,
-    language: Language,
-) -> Result<Option<String>, InternalError> {
-    let Some(ActionProposal {
-        action,
-        summary_digest,
-        ..
-    }) = proposal
-    else {
-        return Ok(None);
-    };
-    let Ok(action) = serde_json::from_str::<ProtectedAction>(&action) else {
-        return Ok(None);
-    };
-    match summarize(&services.store, &action).await {
-        Ok(summary) => {
-            let is_requested = summary.digest() == summary_digest;
-            Ok(is_requested.then(|| summary.text(language)))
-        }
-        Err(SummaryError::Gone(_)) => Ok(None),
-        Err(SummaryError::Store(error)) => Err(error.into()),
-    }
 }

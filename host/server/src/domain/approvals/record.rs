@@ -1,6 +1,6 @@
 //! Audit entries about approval requests, their answers, and their ends without a decision.
 
-use crate::domain::protected_actions::with_outline;
+use crate::domain::approvals::purpose;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, CooldownPolicy};
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
@@ -20,9 +20,7 @@ pub(crate) fn approval_entry(
         .personal("name", shown.account.as_str())
         .personal("requested_from", shown.browser.place.as_str())
         .personal("requested_with", shown.browser.browser.as_str());
-    if let ApprovalSubject::ProtectedAction { outline, .. } = &approval.subject {
-        entry = with_outline(entry, outline);
-    }
+    entry = purpose::with_details(entry, &approval.subject);
     entry.user = approval.user_id;
     entry.application.clone_from(&approval.shown.application);
     entry

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::domain::approvals::purpose::{Purpose, RequestedAction};
 use crate::domain::approvals::record::approval_entry;
 use crate::domain::approvals::{channel, send};
 use crate::domain::operations::wakeups::Wakeup;
@@ -10,10 +11,9 @@ use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::test_sign_in::approval_request;
 use crate::domain::sign_in::test_sign_in::approval_request::Attempt;
 use crate::domain::{InternalError, Services, audit};
-use assent_model::action_approval::{ActionApproval, ActionRequester};
+use assent_model::action_approval::ActionRequester;
 use assent_model::approval::{
-    Approval, ApprovalStage, ApprovalSubject, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails,
-    RequestKind,
+    Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails, RequestKind,
 };
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::change::Change;
@@ -23,7 +23,7 @@ use assent_model::login::{BrowserContext, Login};
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 use assent_model::user::{LifecycleState, User};
-use assent_store::{ApprovalRequest, RefusedRequest, RequestOutcome, UserGuard};
+use assent_store::{ApprovalRequest, RefusedRequest, RequestOutcome};
 use assent_telemetry::SPANS;
 
 /// Requests an approval for a typed name.
@@ -56,7 +56,7 @@ pub async fn ask(
         is_open,
     } = name_owner(services, name, standing, login.request.application()).await?;
     let draft = ApprovalDraft {
-        subject: RequestSubject::SignIn(login),
+        purpose: Purpose::SignIn(login),
         name,
         known,
         user_id,
@@ -113,7 +113,7 @@ pub(crate) async fn ask_by_scan(
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
     let draft = ApprovalDraft {
-        subject: RequestSubject::SignIn(login),
+        purpose: Purpose::SignIn(login),
         name: &user.name,
         known: Some(user.id),
         user_id: Some(user.id),
@@ -140,7 +140,7 @@ pub(crate) async fn ask_about_action(
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
     let draft = ApprovalDraft {
-        subject: RequestSubject::ProtectedAction(action),
+        purpose: Purpose::ProtectedAction(action),
         name: &user.name,
         known: Some(user.id),
         user_id: Some(user.id),
@@ -204,65 +204,10 @@ pub async fn lift_cooldown(
     Ok(lifted)
 }
 
-/// A protected action, before its approval is requested.
-pub(crate) struct RequestedAction {
-    /// The row.
-    pub(crate) approval: ActionApproval,
-    /// The user affected by the action, in the version that the summary names.
-    pub(crate) target: Option<UserGuard>,
-    /// The actor in the audit log.
-    pub(crate) by: Actor,
-}
-
-/// The subject of a request.
-#[derive(Clone, Copy)]
-enum RequestSubject<'a> {
-    SignIn(&'a Login),
-    ProtectedAction(&'a RequestedAction),
-}
-
-impl<'a> RequestSubject<'a> {
-    fn of_approval(self) -> ApprovalSubject {
-        match self {
-            Self::SignIn(login) => ApprovalSubject::SignIn(login.id),
-            Self::ProtectedAction(RequestedAction { approval, .. }) => {
-                ApprovalSubject::ProtectedAction {
-                    id: approval.id,
-                    outline: approval.outline.clone(),
-                }
-            }
-        }
-    }
-
-    /// Returns the sign-in. `None` for a protected action.
-    const fn login(self) -> Option<&'a Login> {
-        match self {
-            Self::SignIn(login) => Some(login),
-            Self::ProtectedAction(_) => None,
-        }
-    }
-
-    /// Returns the protected action. `None` for a sign-in.
-    const fn action(self) -> Option<&'a RequestedAction> {
-        match self {
-            Self::SignIn(_) => None,
-            Self::ProtectedAction(action) => Some(action),
-        }
-    }
-
-    /// Returns the digest of the cookie of the waiting browser.
-    const fn browser(self) -> Digest {
-        match self {
-            Self::SignIn(login) => login.browser,
-            Self::ProtectedAction(action) => action.approval.browser,
-        }
-    }
-}
-
 /// A draft of an approval request.
 struct ApprovalDraft<'a> {
-    /// The subject of the request.
-    subject: RequestSubject<'a>,
+    /// The purpose of the request.
+    purpose: Purpose<'a>,
     /// The name that the device shows.
     name: &'a LoginName,
     /// The user with this name.
@@ -295,7 +240,7 @@ async fn open_request(
     // The store chooses the first free number.
     let approval = approval(services, &draft, number).await?;
     let ApprovalDraft {
-        subject,
+        purpose,
         known,
         is_open,
         kind,
@@ -303,13 +248,7 @@ async fn open_request(
         is_same_browser,
         ..
     } = draft;
-    let login = subject.login();
-    let application = approval.shown.application.clone();
-    let actor = match (subject.action(), scanned_by) {
-        (Some(action), _) => action.by.clone(),
-        (None, Some(device)) => Actor::Device(device),
-        (None, None) => application.map_or(Actor::Server, Actor::Application),
-    };
+    let actor = purpose.actor(scanned_by, approval.shown.application.as_ref());
     let mut entry = approval_entry(
         services,
         Event::SignInRequested,
@@ -320,12 +259,13 @@ async fn open_request(
     entry.user = known;
     let request = ApprovalRequest {
         approval: approval.clone(),
-        action: subject.action().map(|action| action.approval.clone()),
-        target: subject.action().and_then(|action| action.target),
+        action: purpose.action().map(|action| action.approval.clone()),
+        target: purpose.action().and_then(|action| action.target),
         known,
         kind,
         is_carried: !is_same_browser,
-        without_binding: login
+        without_binding: purpose
+            .login()
             .is_some_and(|login| channel::delegation(services, &login.request).without_letters),
         numbers,
         entry,
@@ -337,7 +277,10 @@ async fn open_request(
         outcome = outcome.as_str(),
         "approval requested"
     );
-    if let Some(test_sign_in) = login.and_then(|login| login.request.purpose().test_sign_in()) {
+    let test_sign_in = purpose
+        .login()
+        .and_then(|login| login.request.purpose().test_sign_in());
+    if let Some(test_sign_in) = test_sign_in {
         let attempt = Attempt {
             known,
             is_open,
@@ -353,7 +296,8 @@ async fn open_request(
         && !is_same_browser
     {
         // The browser does not wait for the channels, because devices also find the request by polling.
-        send::send_stored(services, user, approval, login);
+        let trusted = purpose.channels(scanned_by);
+        send::send_stored(services, user, approval, trusted);
     }
     Ok(outcome)
 }
@@ -365,22 +309,22 @@ async fn approval(
     number: MatchingNumber,
 ) -> Result<Approval, InternalError> {
     let now = services.now();
-    let login = draft.subject.login();
-    let application_name = match login {
-        Some(login) => application_name(services, login).await?,
-        None => services.settings.operator.clone(),
-    };
+    let application = draft
+        .purpose
+        .login()
+        .and_then(|login| login.request.application());
+    let application_name = draft.purpose.requester_name(services).await?;
     Ok(Approval {
         id: ApprovalId::new(now, &*services.entropy),
-        subject: draft.subject.of_approval(),
+        subject: draft.purpose.subject(),
         user_id: draft.user_id,
         name_digest: Digest::sha256(draft.name.as_str().as_bytes()),
-        browser: draft.subject.browser(),
+        browser: draft.purpose.browser(),
         scanned_by: draft.scanned_by,
         is_same_browser: draft.is_same_browser,
         number: Some(number),
         shown: PromptDetails {
-            application: login.and_then(|login| login.request.application()).cloned(),
+            application: application.cloned(),
             application_name,
             account: draft.name.to_string(),
             browser: draft.context.clone(),
@@ -390,27 +334,6 @@ async fn approval(
         attempts_left: NUMBER_ATTEMPTS,
         stage: ApprovalStage::Requested,
     })
-}
-
-/// Returns the name of the application that requests an approval.
-pub(crate) async fn application_name(
-    services: &Services,
-    login: &Login,
-) -> Result<String, InternalError> {
-    let found = match login.request.application() {
-        Some(id) => services
-            .store
-            .registered(id)
-            .await?
-            .map(|application| application.name().to_owned()),
-        None => None,
-    };
-    let found = if !login.request.purpose().is_application() {
-        found.map(|name| format!("{name} (test sign-in)"))
-    } else {
-        found
-    };
-    Ok(found.unwrap_or_else(|| services.settings.operator.clone()))
 }
 
 /// The user with a name, if there is one.

@@ -10,19 +10,18 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tracing::Instrument;
 
-use crate::domain::approvals::channel;
 use crate::domain::approvals::channel::{binding, callback_url};
+use crate::domain::approvals::purpose;
 use crate::domain::mail::letter::language_of;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, browser_words};
 use crate::keys::vapid;
-use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject};
+use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, Recipient};
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{ApprovalId, DeliveryId, UserId};
 use assent_model::language::Language;
-use assent_model::login::Login;
 use assent_plugin_host::{
     ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelRequest, Notice, Question,
     StartedRequest, Trust,
@@ -42,23 +41,13 @@ pub(super) fn send_stored(
     services: &Arc<Services>,
     user: UserId,
     approval: Approval,
-    login: Option<&Login>,
+    trusted: &'static [Trust],
 ) {
-    let trusted = trusted(&approval, login);
     let id = approval.id;
     let held = Arc::clone(services);
     spawn(services, id, async move {
         carry_request(&held, user, &approval, trusted).await
     });
-}
-
-/// Returns the kinds of channels that may carry a request.
-fn trusted(approval: &Approval, login: Option<&Login>) -> &'static [Trust] {
-    match (approval.scanned_by, login) {
-        (None, Some(login)) => channel::trusted(&login.request),
-        // The user's device began the sign-in, and the user answers there. A vendor's question would name no browser.
-        (Some(_), _) | (_, None) => &[Trust::Verified],
-    }
 }
 
 /// Sends requests with an expired lease: requests that another instance did not send, and requests that a cooldown
@@ -94,16 +83,9 @@ async fn carry_stored(services: &Services, id: ApprovalId) -> Result<(), Interna
     else {
         return Ok(());
     };
-    let login = match approval.subject {
-        ApprovalSubject::SignIn(login) => {
-            let Some(login) = services.store.login(login, services.now()).await? else {
-                return Ok(());
-            };
-            Some(login)
-        }
-        ApprovalSubject::ProtectedAction { .. } => None,
+    let Some(trusted) = purpose::channels_of(services, &approval).await? else {
+        return Ok(());
     };
-    let trusted = trusted(&approval, login.as_ref());
     carry_request(services, user, &approval, trusted).await
 }
 

@@ -11,7 +11,7 @@ use webauthn_rs::prelude::{
     DiscoverableAuthentication, PublicKeyCredential, RequestChallengeResponse, WebauthnError,
 };
 
-use crate::domain::approvals::{record, request};
+use crate::domain::approvals::{purpose, record};
 use crate::domain::devices::passkey::{from_stored, passkey_error, report_clone, to_stored};
 use crate::domain::devices::passkey_agreement::user_handle;
 use crate::domain::devices::relying_party::RelyingParty;
@@ -274,7 +274,7 @@ async fn approved(
         number: None,
         shown: PromptDetails {
             application: login.request.application().cloned(),
-            application_name: request::application_name(services, login).await?,
+            application_name: purpose::application_name(services, login).await?,
             account: name.to_owned(),
             browser: context,
         },

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use subtle::ConstantTimeEq;
 
-use crate::domain::approvals::request;
+use crate::domain::approvals::{purpose, request};
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};
@@ -79,7 +79,7 @@ pub async fn preview(
     let Some(Scannable { login, .. }) = find(services, token, None).await? else {
         return Ok(None);
     };
-    let application = request::application_name(services, &login).await?;
+    let application = purpose::application_name(services, &login).await?;
     Ok(Some(QrSignInDetails {
         application,
         is_same_browser: browser == Some(login.browser),

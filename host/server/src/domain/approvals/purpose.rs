@@ -1,0 +1,235 @@
+//! The purposes of approval requests: a sign-in, or a protected action.
+//!
+//! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own consequence
+//! of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the functions here.
+//! The store has the limits of each [kind of request](assent_model::approval::RequestKind).
+
+use crate::domain::approvals::channel;
+use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize, with_outline};
+use crate::domain::{InternalError, Services, audit};
+use assent_model::action_approval::{ActionApproval, ActionProposal, ActionRequester};
+use assent_model::approval::{Approval, ApprovalSubject};
+use assent_model::audit::{Actor, AuditContext, Entry, Event};
+use assent_model::id::{DeviceId, Did, ReportId};
+use assent_model::language::Language;
+use assent_model::login::Login;
+use assent_model::report::{NewReport, ReportSubject};
+use assent_model::secret::Digest;
+use assent_plugin_host::Trust;
+use assent_store::UserGuard;
+
+/// A protected action, before its approval is requested.
+pub(crate) struct RequestedAction {
+    /// The row.
+    pub(crate) approval: ActionApproval,
+    /// The user affected by the action, in the version that the summary names.
+    pub(crate) target: Option<UserGuard>,
+    /// The actor in the audit log.
+    pub(crate) by: Actor,
+}
+
+/// The purpose of a new request.
+#[derive(Clone, Copy)]
+pub(super) enum Purpose<'a> {
+    SignIn(&'a Login),
+    ProtectedAction(&'a RequestedAction),
+}
+
+impl<'a> Purpose<'a> {
+    /// Returns the subject of the approval.
+    pub(super) fn subject(self) -> ApprovalSubject {
+        match self {
+            Self::SignIn(login) => ApprovalSubject::SignIn(login.id),
+            Self::ProtectedAction(RequestedAction { approval, .. }) => {
+                ApprovalSubject::ProtectedAction {
+                    id: approval.id,
+                    outline: approval.outline.clone(),
+                }
+            }
+        }
+    }
+
+    /// Returns the sign-in. `None` for a protected action.
+    pub(super) const fn login(self) -> Option<&'a Login> {
+        match self {
+            Self::SignIn(login) => Some(login),
+            Self::ProtectedAction(_) => None,
+        }
+    }
+
+    /// Returns the protected action. `None` for a sign-in.
+    pub(super) const fn action(self) -> Option<&'a RequestedAction> {
+        match self {
+            Self::SignIn(_) => None,
+            Self::ProtectedAction(action) => Some(action),
+        }
+    }
+
+    /// Returns the digest of the cookie of the waiting browser.
+    pub(super) const fn browser(self) -> Digest {
+        match self {
+            Self::SignIn(login) => login.browser,
+            Self::ProtectedAction(action) => action.approval.browser,
+        }
+    }
+
+    /// Returns the actor in the audit log.
+    pub(super) fn actor(self, scanned_by: Option<DeviceId>, application: Option<&Did>) -> Actor {
+        match (self, scanned_by) {
+            (Self::ProtectedAction(action), _) => action.by.clone(),
+            (Self::SignIn(_), Some(device)) => Actor::Device(device),
+            (Self::SignIn(_), None) => application
+                .cloned()
+                .map_or(Actor::Server, Actor::Application),
+        }
+    }
+
+    /// Returns the name of the application, or of the operator, that requests the approval.
+    pub(super) async fn requester_name(self, services: &Services) -> Result<String, InternalError> {
+        match self {
+            Self::SignIn(login) => application_name(services, login).await,
+            Self::ProtectedAction(_) => Ok(services.settings.operator.clone()),
+        }
+    }
+
+    /// Returns the kinds of channels that may carry the request.
+    pub(super) fn channels(self, scanned_by: Option<DeviceId>) -> &'static [Trust] {
+        match (self, scanned_by) {
+            (Self::SignIn(login), None) => channel::trusted(&login.request),
+            // The user's device began the sign-in, and the user answers there. A vendor's question would name no
+            // browser.
+            (Self::SignIn(_), Some(_)) | (Self::ProtectedAction(_), _) => &[Trust::Verified],
+        }
+    }
+}
+
+/// Returns the name of the application that requests an approval.
+pub(crate) async fn application_name(
+    services: &Services,
+    login: &Login,
+) -> Result<String, InternalError> {
+    let found = match login.request.application() {
+        Some(id) => services
+            .store
+            .registered(id)
+            .await?
+            .map(|application| application.name().to_owned()),
+        None => None,
+    };
+    let found = if !login.request.purpose().is_application() {
+        found.map(|name| format!("{name} (test sign-in)"))
+    } else {
+        found
+    };
+    Ok(found.unwrap_or_else(|| services.settings.operator.clone()))
+}
+
+/// Returns the kinds of channels that may carry a stored request. `None` if its sign-in has ended.
+pub(super) async fn channels_of(
+    services: &Services,
+    approval: &Approval,
+) -> Result<Option<&'static [Trust]>, InternalError> {
+    match approval.subject {
+        ApprovalSubject::SignIn(login) => {
+            let login = services.store.login(login, services.now()).await?;
+            Ok(login.map(|login| Purpose::SignIn(&login).channels(approval.scanned_by)))
+        }
+        ApprovalSubject::ProtectedAction { .. } => Ok(Some(&[Trust::Verified])),
+    }
+}
+
+/// The text of a purpose on the device, which signs it.
+pub(super) enum PurposeText {
+    /// The text that each request has.
+    Standard,
+    /// The text that each request has, and this summary.
+    Summary(String),
+    /// The summary has changed since the request.
+    Changed,
+}
+
+/// Returns the text of a purpose in the language of the device.
+///
+/// The store has no summary of a protected action. The summary is rendered for each prompt, and must have the digest
+/// that was stored with the request. The digest differs if a name changed, the subject of the action was deleted, or
+/// the stored action was tampered with. Then the request ends.
+pub(super) async fn text(
+    services: &Services,
+    subject: &ApprovalSubject,
+    language: Language,
+) -> Result<PurposeText, InternalError> {
+    let id = match subject {
+        ApprovalSubject::SignIn(_) => return Ok(PurposeText::Standard),
+        ApprovalSubject::ProtectedAction { id, .. } => *id,
+    };
+    let found = services.store.action_approval(id, services.now()).await?;
+    let proposal = found.and_then(|found| found.proposal);
+    let Some(ActionProposal {
+        action,
+        summary_digest,
+        ..
+    }) = proposal
+    else {
+        return Ok(PurposeText::Changed);
+    };
+    let Ok(action) = serde_json::from_str::<ProtectedAction>(&action) else {
+        return Ok(PurposeText::Changed);
+    };
+    match summarize(&services.store, &action).await {
+        Ok(summary) if summary.digest() == summary_digest => {
+            Ok(PurposeText::Summary(summary.text(language)))
+        }
+        Ok(_) | Err(SummaryError::Gone(_)) => Ok(PurposeText::Changed),
+        Err(SummaryError::Store(error)) => Err(error.into()),
+    }
+}
+
+/// Adds the details of a purpose to an entry about its request.
+pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
+    match subject {
+        ApprovalSubject::SignIn(_) => entry,
+        ApprovalSubject::ProtectedAction { outline, .. } => with_outline(entry, outline),
+    }
+}
+
+/// Returns the report for administrators, with the details of the request that the user saw.
+pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport {
+    let shown = &approval.shown;
+    NewReport {
+        id: ReportId::new(services.now(), &*services.entropy),
+        subject: match &approval.subject {
+            ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
+            ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
+        },
+        browser: shown.browser.clone(),
+    }
+}
+
+/// Ends the access with which a reported request began: the console session of a protected action, because an attacker
+/// uses the session. A caller with a token has no session, and a sign-in has none yet.
+pub(super) async fn end_reported(
+    services: &Services,
+    subject: &ApprovalSubject,
+    by: &AuditContext,
+) -> Result<(), InternalError> {
+    let ApprovalSubject::ProtectedAction { id, .. } = subject else {
+        return Ok(());
+    };
+    let found = services.store.action_approval(*id, services.now()).await?;
+    let Some(action) = found else {
+        return Ok(());
+    };
+    let ActionRequester::Session(session) = action.requester else {
+        return Ok(());
+    };
+    let entry = audit::entry(services, Event::SessionEnded, by)
+        .about(action.actor)
+        .with("session", session.to_string());
+    services
+        .store
+        .end_session_of(action.actor, session, entry, services.now())
+        .await?;
+    services.wakeups.send(Wakeup::LoggedOut);
+    Ok(())
+}
