@@ -14,7 +14,7 @@ const PROBLEMS: &str = "host/server/src/http/problem.rs";
 const AUTHENTICATOR: &str = "host/server/src/http/devices/error_code.rs";
 
 pub(crate) fn page(root: &Path) -> anyhow::Result<String> {
-    let problems = entries(&root.join(PROBLEMS), "kinds")?
+    let problems = entries(&root.join(PROBLEMS), "error_kinds")?
         .into_iter()
         .map(|kind| {
             let status = kind.rest.first().map(|status| status_of(status));
@@ -26,7 +26,7 @@ pub(crate) fn page(root: &Path) -> anyhow::Result<String> {
                 prose(&kind.about),
             ]
         });
-    let codes = entries(&root.join(AUTHENTICATOR), "codes")?
+    let codes = entries(&root.join(AUTHENTICATOR), "error_kinds")?
         .into_iter()
         .map(|one| {
             let status = one.rest.first().map(|status| status_of(status));

@@ -2,6 +2,7 @@
 
 pub mod admin_api;
 mod admission;
+mod api;
 mod approvals;
 pub mod assets;
 mod compression;

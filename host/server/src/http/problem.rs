@@ -6,57 +6,16 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_path_to_error::{Path, Segment};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::ToSchema;
 
 use crate::domain::InternalError;
 use crate::domain::admin::{AdminError, ManifestError, RequiredApproval};
+use crate::http::api::error_kinds::error_kinds;
 use crate::http::reply::unavailable;
 use assent_model::language::Language;
 
-/// Defines the problem types: name, status, title.
-macro_rules! kinds {
-    ($($(#[$doc:meta])* $name:ident = $text:literal, $status:ident, $title:literal;)*) => {
-        /// The type of the problem. The names are stable: programs rely on them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-        pub(super) enum ProblemKind {
-            $($(#[$doc])* #[serde(rename = $text)] $name,)*
-        }
-
-        impl ProblemKind {
-            /// All problem types.
-            pub(super) const ALL: &[Self] = &[$(Self::$name,)*];
-
-            const fn title(self) -> &'static str {
-                match self {
-                    $(Self::$name => $title,)*
-                }
-            }
-
-            /// The HTTP status of this problem type.
-            pub(super) const fn status(self) -> StatusCode {
-                match self {
-                    $(Self::$name => StatusCode::$status,)*
-                }
-            }
-        }
-
-        // The derive macro does not see names that come from this macro.
-        impl PartialSchema for ProblemKind {
-            fn schema() -> RefOr<Schema> {
-                let names = [$($text,)*];
-                let object = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names));
-                object.description(Some("The type of the problem. The names are stable: programs rely on \
-                     them.")).into()
-            }
-        }
-
-        impl ToSchema for ProblemKind {}
-    };
-}
-
-kinds! {
+error_kinds! {
+    ProblemKind, "The type of the problem. The names are stable: programs rely on them.";
     /// The request cannot be read: its JSON, query or a header is malformed.
     Malformed = "urn:assent:problem:malformed", BAD_REQUEST, "The request cannot be read";
     /// The caller is not authenticated: the token is missing or not valid, or the session is not sufficient.
@@ -112,11 +71,8 @@ impl From<StatusCode> for ProblemKind {
         } else {
             Self::Internal
         };
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|kind| kind.status() == status)
-            .unwrap_or(other)
+        let mut kinds = Self::ALL.iter().map(|(kind, _)| *kind);
+        kinds.find(|kind| kind.status() == status).unwrap_or(other)
     }
 }
 
@@ -345,7 +301,7 @@ impl From<InternalError> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = self.kind.status();
-        let title = self.kind.title();
+        let title = self.kind.text();
         let view = ProblemView {
             kind: self.kind,
             title,

@@ -10,14 +10,12 @@ use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
-use utoipa::openapi::schema::ComponentsBuilder;
-use utoipa::openapi::{InfoBuilder, OpenApiBuilder};
-use utoipa::{PartialSchema, ToSchema};
 
 use super::authorize::{CSRF, USER};
 use super::routes::Area;
 use crate::http::admin_api::areas::areas;
 use crate::http::admin_api::openapi::operation::{operation, response_name};
+use crate::http::api::openapi::{DocumentParts, error_response, extend};
 use crate::http::header_text;
 use crate::http::problem::{ProblemKind, ProblemView};
 use assent_model::administration::AdminScope;
@@ -79,43 +77,21 @@ pub(super) async fn serve(request: Request) -> Response {
 }
 
 fn document(areas: Vec<Area>) -> Value {
-    let mut schemas = vec![(ProblemView::name().into_owned(), ProblemView::schema())];
-    ProblemView::schemas(&mut schemas);
-    let mut paths: Map<String, Value> = Map::new();
+    let mut parts = DocumentParts::of_api::<ProblemView>();
     let nouns = areas.iter().flat_map(|area| &area.nouns);
     let tags: Value = nouns
         .map(|noun| json!({"name": noun.name, "description": noun.about}))
         .collect();
-    for route in areas.into_iter().flat_map(Area::into_routes) {
-        schemas.extend(route.schemas.iter().cloned());
-        let operations = paths.entry(route.path.clone()).or_insert_with(|| json!({}));
-        if let Some(operations) = operations.as_object_mut() {
-            operations.insert(
-                route.method.as_str().to_lowercase(),
-                Value::Object(operation(route)),
-            );
-        }
+    for mut route in areas.into_iter().flat_map(Area::into_routes) {
+        parts.add_schemas(std::mem::take(&mut route.schemas));
+        let (path, method) = (route.path.clone(), route.method.clone());
+        parts.add_operation(path, &method, operation(route));
     }
-    let components = ComponentsBuilder::new().schemas_from_iter(schemas).build();
-    let info = InfoBuilder::new()
-        .title("Assent admin API")
-        .version("1")
-        .description(Some(DESCRIPTION))
-        .build();
-    let base = OpenApiBuilder::new()
-        .info(info)
-        .components(Some(components))
-        .build();
-    let mut document = serde_json::to_value(base).unwrap_or_default();
-    if let Some(document) = document.as_object_mut() {
-        document.insert("servers".to_owned(), json!([{"url": "/admin/api/v1"}]));
-        document.insert("paths".to_owned(), Value::Object(paths));
-        document.insert("tags".to_owned(), tags);
-        document.insert(
-            "security".to_owned(),
-            json!([{"token": []}, {"service": []}, {"session": [], "user": [], "csrf": []}]),
-        );
-    }
+    let further = json!({
+        "tags": tags,
+        "security": [{"token": []}, {"service": []}, {"session": [], "user": [], "csrf": []}],
+    });
+    let mut document = parts.document("Assent admin API", DESCRIPTION, "/admin/api/v1", further);
     if let Some(schemas) = document
         .pointer_mut("/components/schemas")
         .and_then(Value::as_object_mut)
@@ -152,13 +128,8 @@ fn document(areas: Vec<Area>) -> Value {
             change.insert("anyOf".to_owned(), either);
         }
     }
-    if let Some(components) = document
-        .get_mut("components")
-        .and_then(Value::as_object_mut)
-    {
-        components.insert("securitySchemes".to_owned(), security());
-        components.insert("responses".to_owned(), problems());
-    }
+    let common = json!({"securitySchemes": security(), "responses": problems()});
+    extend(&mut document, "/components", common);
     document
 }
 
@@ -240,33 +211,24 @@ fn security() -> Value {
 /// The problem responses, one for each status, with the problem types of that status.
 fn problems() -> Value {
     let mut responses: Map<String, Value> = Map::new();
-    for kind in ProblemKind::ALL {
-        let name = json!(kind);
-        let response = responses
-            .entry(response_name(kind.status()))
-            .or_insert_with(|| {
-                json!({
-                    "description": kind.status().canonical_reason().unwrap_or_default(),
-                    "content": {"application/problem+json": {"schema": {
-                        "allOf": [
-                            {"$ref": "#/components/schemas/Problem"},
-                            {"properties": {"type": {"enum": []}}},
-                        ],
-                    }}},
-                })
-            });
-        let types = response
-            .pointer_mut("/content/application~1problem+json/schema/allOf/1/properties/type/enum");
-        if let Some(types) = types.and_then(Value::as_array_mut) {
-            types.push(name);
-        }
-        if *kind == ProblemKind::ApprovalRequired
-            && let Some(response) = response.as_object_mut()
-        {
+    for (first, _) in ProblemKind::ALL {
+        let status = first.status();
+        let same_status = |kind: &&(ProblemKind, _)| kind.0.status() == status;
+        let kinds = ProblemKind::ALL.iter().filter(same_status);
+        let names: Vec<&str> = kinds.map(|(kind, _)| kind.as_str()).collect();
+        let description = status.canonical_reason().unwrap_or_default();
+        let form = ("application/problem+json", "Problem", "type");
+        let mut response = error_response(description, form, &names);
+        if names.contains(&ProblemKind::ApprovalRequired.as_str()) {
             let description = "The language of `action_approval.summary`, if the problem has it.";
             let header = json!({"description": description, "schema": {"type": "string"}});
-            response.insert("headers".to_owned(), json!({"Content-Language": header}));
+            extend(
+                &mut response,
+                "",
+                json!({"headers": {"Content-Language": header}}),
+            );
         }
+        responses.insert(response_name(status), response);
     }
     Value::Object(responses)
 }

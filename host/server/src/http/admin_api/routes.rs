@@ -21,6 +21,7 @@ use super::idempotency;
 use super::import_limit;
 use crate::domain::Services;
 use crate::domain::admin::Caller;
+use crate::http::api::openapi::operations;
 use crate::http::compression::compress_list;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -129,18 +130,7 @@ impl Area {
     ) -> Self {
         let (schemas, paths, handler) = described;
         for (path, item) in paths.paths {
-            let operations = [
-                (Method::GET, item.get),
-                (Method::POST, item.post),
-                (Method::PUT, item.put),
-                (Method::PATCH, item.patch),
-                (Method::DELETE, item.delete),
-            ];
-            for (method, operation) in operations {
-                let Some(operation) = operation else { continue };
-                let Ok(Value::Object(operation)) = serde_json::to_value(operation) else {
-                    continue;
-                };
+            for (method, operation) in operations(item) {
                 let (path, schemas, handler) = (path.clone(), schemas.clone(), handler.clone());
                 self.routes.push(Route {
                     method,

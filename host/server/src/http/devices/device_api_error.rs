@@ -87,7 +87,7 @@ impl From<ErrorCode> for DeviceApiError {
     fn from(error: ErrorCode) -> Self {
         Self(Box::new(ErrorView {
             error,
-            message: error.message(),
+            message: error.text(),
             now: None,
             retry_after: None,
             attempts_left: None,

@@ -1,56 +1,9 @@
 //! The error codes of the authenticator API.
 
-use axum::http::StatusCode;
-use serde::{Serialize, Serializer};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use crate::http::api::error_kinds::error_kinds;
 
-/// Defines the codes: name, status, message. The comment is the description in the document.
-macro_rules! codes {
-    ($($(#[doc = $about:literal])+ $name:ident = $text:literal, $status:ident, $message:literal;)*) => {
-        /// The error. The names are stable, because apps rely on them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        pub(crate) enum ErrorCode {
-            $($(#[doc = $about])+ $name,)*
-        }
-
-        impl ErrorCode {
-            /// All codes.
-            pub(super) const ALL: &[Self] = &[$(Self::$name,)*];
-
-            /// The code in JSON.
-            pub(crate) const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-
-            /// The status of the response.
-            pub(super) const fn status(self) -> StatusCode {
-                match self {
-                    $(Self::$name => StatusCode::$status,)*
-                }
-            }
-
-            /// An English sentence for clients without a text of their own for the code.
-            pub(super) const fn message(self) -> &'static str {
-                match self {
-                    $(Self::$name => $message,)*
-                }
-            }
-
-            /// The condition under which the API returns the code.
-            pub(super) fn about(self) -> &'static str {
-                match self {
-                    $(Self::$name => concat!($($about),+).trim_ascii_start(),)*
-                }
-            }
-        }
-    };
-}
-
-codes! {
+error_kinds! {
+    ErrorCode, "The fault. The names are stable: apps rely on them.";
     /// A part of the token of a link is missing or was changed. The end of a token is a check, by which a client can
     /// see that itself.
     LinkDamaged = "link_damaged", BAD_REQUEST, "This link is damaged. Open it again, or copy all of it.";
@@ -148,23 +101,3 @@ impl ErrorCode {
         )
     }
 }
-
-impl Serialize for ErrorCode {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl PartialSchema for ErrorCode {
-    fn schema() -> RefOr<Schema> {
-        let names = Self::ALL.iter().map(|code| code.as_str());
-        let about = "The fault. The names are stable: apps rely on them.";
-        ObjectBuilder::new()
-            .schema_type(Type::String)
-            .enum_values(Some(names))
-            .description(Some(about))
-            .into()
-    }
-}
-
-impl ToSchema for ErrorCode {}
