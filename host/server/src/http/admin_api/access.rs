@@ -30,23 +30,15 @@ pub(super) fn routes() -> Area {
             "access",
             "Access: the users who can open an application, by what, and when they last did.",
         )
-        .noun("users.access", "The applications that a user can open.")
-        .route("access.list", Permission::AccountsRead, routes!(list))
+        .route("list", Permission::AccountsRead, routes!(list))
         .route(
-            "access.export",
+            "export",
             Permission::AccountsRead,
             routes!(export_of_application),
         )
-        .route(
-            "users.access.list",
-            Permission::AccountsRead,
-            routes!(of_user),
-        )
-        .route(
-            "users.access.export",
-            Permission::AccountsRead,
-            routes!(export_of_user),
-        )
+        .noun("users.access", "The applications that a user can open.")
+        .route("list", Permission::AccountsRead, routes!(of_user))
+        .route("export", Permission::AccountsRead, routes!(export_of_user))
 }
 
 /// The access of a user to an application: everything that grants it, and the decision.

@@ -35,32 +35,17 @@ pub(super) fn routes() -> Area {
             "accounts",
             "Accounts: the memberships of users in an application, with their roles there.",
         )
+        .route("list", Permission::AccountsRead, routes!(list))
+        .route("create", Permission::AccountsWrite, routes!(create))
+        .protected(ProtectedActionKind::CreateAccount)
         .noun("users.accounts", "The accounts of a user.")
-        .route("accounts.list", Permission::AccountsRead, routes!(list))
-        .protected(
-            "accounts.create",
-            Permission::AccountsWrite,
-            ProtectedActionKind::CreateAccount,
-            routes!(create),
-        )
-        .route(
-            "users.accounts.list",
-            Permission::AccountsRead,
-            routes!(of_user),
-        )
-        .route("accounts.show", Permission::AccountsRead, routes!(read))
-        .protected(
-            "accounts.update",
-            Permission::AccountsState,
-            ProtectedActionKind::UpdateAccount,
-            routes!(update),
-        )
-        .protected(
-            "accounts.delete",
-            Permission::AccountsWrite,
-            ProtectedActionKind::DeleteAccount,
-            routes!(remove),
-        )
+        .route("list", Permission::AccountsRead, routes!(of_user))
+        .of_noun("accounts")
+        .route("show", Permission::AccountsRead, routes!(read))
+        .route("update", Permission::AccountsState, routes!(update))
+        .protected(ProtectedActionKind::UpdateAccount)
+        .route("delete", Permission::AccountsWrite, routes!(remove))
+        .protected(ProtectedActionKind::DeleteAccount)
 }
 
 /// A user's membership in an application.

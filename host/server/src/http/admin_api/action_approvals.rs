@@ -30,8 +30,8 @@ pub(super) fn routes() -> Area {
             "action-approvals",
             "The approvals that protected actions of a console session need.",
         )
-        .route("action-approvals.show", Permission::Me, routes!(read))
-        .route("action-approvals.cancel", Permission::Me, routes!(cancel))
+        .route("show", Permission::Me, routes!(read))
+        .route("cancel", Permission::Me, routes!(cancel))
 }
 
 /// The state of an action approval.

@@ -25,34 +25,14 @@ use assent_store::{Consent, OpenSession};
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("users.sessions", "The sessions of a user.")
+        .route("list", Permission::UsersRead, routes!(sessions))
+        .route("end-all", Permission::UsersWrite, routes!(end_all))
+        .route("end", Permission::UsersWrite, routes!(end))
         .noun("users.consents", "The consents of a user.")
+        .route("list", Permission::UsersRead, routes!(consents))
+        .route("withdraw", Permission::UsersWrite, routes!(withdraw))
         .noun("users.activity", "The activity of a user.")
-        .route(
-            "users.sessions.list",
-            Permission::UsersRead,
-            routes!(sessions),
-        )
-        .route(
-            "users.sessions.end-all",
-            Permission::UsersWrite,
-            routes!(end_all),
-        )
-        .route("users.sessions.end", Permission::UsersWrite, routes!(end))
-        .route(
-            "users.consents.list",
-            Permission::UsersRead,
-            routes!(consents),
-        )
-        .route(
-            "users.consents.withdraw",
-            Permission::UsersWrite,
-            routes!(withdraw),
-        )
-        .route(
-            "users.activity.list",
-            Permission::UsersRead,
-            routes!(happened),
-        )
+        .route("list", Permission::UsersRead, routes!(happened))
 }
 
 /// A session of a user in a browser.

@@ -39,40 +39,24 @@ pub(super) fn routes() -> Area {
             "applications",
             "Applications: OpenID Connect clients and SAML service providers.",
         )
+        .route(
+            "list",
+            Permission::ApplicationsRead,
+            routes!(application_list::list),
+        )
+        .route("create", Permission::ApplicationsWrite, routes!(create))
+        .protected(ProtectedActionKind::GrantAdminScopes)
+        .route("show", Permission::ApplicationsRead, routes!(read))
+        .route("update", Permission::ApplicationsWrite, routes!(update))
+        .protected(ProtectedActionKind::UpdateApplication)
+        .route("delete", Permission::ApplicationsWrite, routes!(remove))
+        .protected(ProtectedActionKind::DeleteApplication)
         .noun(
             "redirect-uris",
             "Redirect URIs, before an application has them.",
         )
         .route(
-            "applications.list",
-            Permission::ApplicationsRead,
-            routes!(application_list::list),
-        )
-        .protected(
-            "applications.create",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::GrantAdminScopes,
-            routes!(create),
-        )
-        .route(
-            "applications.show",
-            Permission::ApplicationsRead,
-            routes!(read),
-        )
-        .protected(
-            "applications.update",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::UpdateApplication,
-            routes!(update),
-        )
-        .protected(
-            "applications.delete",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::DeleteApplication,
-            routes!(remove),
-        )
-        .route(
-            "redirect-uris.validate",
+            "validate",
             Permission::ApplicationsRead,
             routes!(validate_redirect_uri),
         )

@@ -29,57 +29,37 @@ pub(super) fn routes() -> Area {
             "applications.groups",
             "The groups that an application is assigned to, with the roles of their members.",
         )
+        .route("list", Permission::AccountsRead, routes!(list))
+        .route("assign", Permission::AccountsWrite, routes!(assign))
+        .protected(ProtectedActionKind::ChangeAccess)
+        .route("remove", Permission::AccountsWrite, routes!(remove))
+        .protected(ProtectedActionKind::ChangeAccess)
         .noun(
             "applications.everyone",
             "The assignment of an application to each active user.",
         )
+        .route(
+            "assign",
+            Permission::AccountsWrite,
+            routes!(assign_everyone),
+        )
+        .protected(ProtectedActionKind::ChangeAccess)
+        .route(
+            "remove",
+            Permission::AccountsWrite,
+            routes!(remove_everyone),
+        )
+        .protected(ProtectedActionKind::ChangeAccess)
         .noun(
             "applications.roles",
             "The roles that are known for an application.",
         )
+        .route("list", Permission::AccountsRead, routes!(roles))
         .noun(
             "groups.applications",
             "The applications that are assigned to a group.",
         )
-        .route(
-            "applications.groups.list",
-            Permission::AccountsRead,
-            routes!(list),
-        )
-        .protected(
-            "applications.groups.assign",
-            Permission::AccountsWrite,
-            ProtectedActionKind::ChangeAccess,
-            routes!(assign),
-        )
-        .protected(
-            "applications.groups.remove",
-            Permission::AccountsWrite,
-            ProtectedActionKind::ChangeAccess,
-            routes!(remove),
-        )
-        .protected(
-            "applications.everyone.assign",
-            Permission::AccountsWrite,
-            ProtectedActionKind::ChangeAccess,
-            routes!(assign_everyone),
-        )
-        .protected(
-            "applications.everyone.remove",
-            Permission::AccountsWrite,
-            ProtectedActionKind::ChangeAccess,
-            routes!(remove_everyone),
-        )
-        .route(
-            "applications.roles.list",
-            Permission::AccountsRead,
-            routes!(roles),
-        )
-        .route(
-            "groups.applications.list",
-            Permission::AccountsRead,
-            routes!(of_group),
-        )
+        .route("list", Permission::AccountsRead, routes!(of_group))
 }
 
 /// The roles of an assignment.

@@ -28,18 +28,14 @@ use assent_store::{AuditFilter, StoredEntry};
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("audit", "The audit log.")
+        .route("list", Permission::AuditRead, routes!(list))
         .noun("audit.events", "The names of the events in the audit log.")
+        .route("list", Permission::AuditRead, routes!(events))
         .noun(
             "audit.verification",
             "The verification of the hash chain of the audit log.",
         )
-        .route("audit.list", Permission::AuditRead, routes!(list))
-        .route("audit.events.list", Permission::AuditRead, routes!(events))
-        .route(
-            "audit.verification.show",
-            Permission::AuditRead,
-            routes!(verification),
-        )
+        .route("show", Permission::AuditRead, routes!(verification))
 }
 
 /// An entry of the audit log.

@@ -30,20 +30,20 @@ use assent_plugin_host::Sink;
 
 pub(super) fn routes() -> Area {
     Area::new()
+        .route("preview", Permission::ClaimsRead, routes!(preview))
+        .route(
+            "compare",
+            Permission::PluginsWrite,
+            routes!(comparison::compare),
+        )
+        .protected(ProtectedActionKind::TryComponent)
         .noun("claims", "The claims that applications receive.")
         .noun(
             "claim-traces",
             "Claim traces: which plugin wrote which claim of an issued token or assertion.",
         )
-        .route("claims.preview", Permission::ClaimsRead, routes!(preview))
-        .protected(
-            "claims.compare",
-            Permission::PluginsWrite,
-            ProtectedActionKind::TryComponent,
-            routes!(comparison::compare),
-        )
-        .route("claim-traces.list", Permission::ClaimsRead, routes!(list))
-        .route("claim-traces.show", Permission::ClaimsRead, routes!(read))
+        .route("list", Permission::ClaimsRead, routes!(list))
+        .route("show", Permission::ClaimsRead, routes!(read))
 }
 
 /// The subject of a preview.

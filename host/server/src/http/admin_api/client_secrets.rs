@@ -27,29 +27,13 @@ pub(super) fn routes() -> Area {
             "applications.secrets",
             "The secrets of an OpenID Connect client. It may have two, so that one can replace the other.",
         )
-        .route(
-            "applications.secrets.list",
-            Permission::ApplicationsRead,
-            routes!(list),
-        )
-        .protected(
-            "applications.secrets.create",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::RotateClientSecret,
-            routes!(create),
-        )
-        .protected(
-            "applications.secrets.delete",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::DeleteClientSecret,
-            routes!(remove),
-        )
-        .protected(
-            "applications.secrets.rotate",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::RotateClientSecret,
-            routes!(rotate),
-        )
+        .route("list", Permission::ApplicationsRead, routes!(list))
+        .route("create", Permission::ApplicationsWrite, routes!(create))
+        .protected(ProtectedActionKind::RotateClientSecret)
+        .route("delete", Permission::ApplicationsWrite, routes!(remove))
+        .protected(ProtectedActionKind::DeleteClientSecret)
+        .route("rotate", Permission::ApplicationsWrite, routes!(rotate))
+        .protected(ProtectedActionKind::RotateClientSecret)
 }
 
 /// A new client secret.

@@ -25,17 +25,9 @@ pub(super) fn routes() -> Area {
             "users.emails",
             "The confirmation of email addresses, which SAML applications need.",
         )
-        .route(
-            "users.emails.list",
-            Permission::UsersRead,
-            routes!(unconfirmed),
-        )
-        .protected(
-            "users.emails.confirm",
-            Permission::UsersManage,
-            ProtectedActionKind::UpdateUser,
-            routes!(confirm),
-        )
+        .route("list", Permission::UsersRead, routes!(unconfirmed))
+        .route("confirm", Permission::UsersManage, routes!(confirm))
+        .protected(ProtectedActionKind::UpdateUser)
 }
 
 /// The filters of the list.

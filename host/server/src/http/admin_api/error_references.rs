@@ -23,11 +23,7 @@ pub(super) fn routes() -> Area {
             "error-references",
             "The reference numbers of error pages of this instance.",
         )
-        .route(
-            "error-references.show",
-            Permission::AuditRead,
-            routes!(read),
-        )
+        .route("show", Permission::AuditRead, routes!(read))
 }
 
 /// An error page of this instance.

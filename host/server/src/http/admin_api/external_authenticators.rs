@@ -25,22 +25,10 @@ pub(super) fn routes() -> Area {
             "users.external-authenticators",
             "A user's identifiers at the vendors of approval channels.",
         )
-        .route(
-            "users.external-authenticators.list",
-            Permission::UsersRead,
-            routes!(list),
-        )
-        .protected(
-            "users.external-authenticators.set",
-            Permission::UsersWrite,
-            ProtectedActionKind::SetExternalAuthenticator,
-            routes!(set),
-        )
-        .route(
-            "users.external-authenticators.delete",
-            Permission::UsersWrite,
-            routes!(remove),
-        )
+        .route("list", Permission::UsersRead, routes!(list))
+        .route("set", Permission::UsersWrite, routes!(set))
+        .protected(ProtectedActionKind::SetExternalAuthenticator)
+        .route("delete", Permission::UsersWrite, routes!(remove))
 }
 
 /// A user's identifier at the vendor of an approval channel.

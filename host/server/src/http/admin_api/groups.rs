@@ -40,60 +40,28 @@ pub(super) fn routes() -> Area {
             "groups",
             "Groups of users, to which applications are assigned.",
         )
+        .route("list", Permission::AccountsRead, routes!(list))
+        .route("create", Permission::AccountsWrite, routes!(create))
+        .route("show", Permission::AccountsRead, routes!(read))
+        .route("update", Permission::AccountsWrite, routes!(update))
+        .protected(ProtectedActionKind::UpdateGroup)
+        .route("delete", Permission::AccountsWrite, routes!(remove))
+        .protected(ProtectedActionKind::DeleteGroup)
         .noun("groups.members", "The members of a group.")
-        .noun("users.groups", "The groups of a user.")
-        .route("groups.list", Permission::AccountsRead, routes!(list))
-        .route("groups.create", Permission::AccountsWrite, routes!(create))
-        .route("groups.show", Permission::AccountsRead, routes!(read))
-        .protected(
-            "groups.update",
-            Permission::AccountsWrite,
-            ProtectedActionKind::UpdateGroup,
-            routes!(update),
-        )
-        .protected(
-            "groups.delete",
-            Permission::AccountsWrite,
-            ProtectedActionKind::DeleteGroup,
-            routes!(remove),
-        )
+        .route("list", Permission::AccountsRead, routes!(members))
+        .route("add", Permission::AccountsWrite, routes!(add_members))
         .route(
-            "groups.members.list",
-            Permission::AccountsRead,
-            routes!(members),
-        )
-        .route(
-            "groups.members.add",
+            "replace",
             Permission::AccountsWrite,
-            routes!(add_members),
-        )
-        .protected(
-            "groups.members.replace",
-            Permission::AccountsWrite,
-            ProtectedActionKind::UpdateGroup,
             routes!(replace_members),
         )
-        .route(
-            "groups.members.remove",
-            Permission::AccountsWrite,
-            routes!(remove_member),
-        )
-        .route(
-            "groups.members.export",
-            Permission::AccountsRead,
-            routes!(export_members),
-        )
-        .protected(
-            "groups.members.import",
-            Permission::AccountsWrite,
-            ProtectedActionKind::UpdateGroup,
-            routes!(import_members),
-        )
-        .route(
-            "users.groups.list",
-            Permission::AccountsRead,
-            routes!(of_user),
-        )
+        .protected(ProtectedActionKind::UpdateGroup)
+        .route("remove", Permission::AccountsWrite, routes!(remove_member))
+        .route("export", Permission::AccountsRead, routes!(export_members))
+        .route("import", Permission::AccountsWrite, routes!(import_members))
+        .protected(ProtectedActionKind::UpdateGroup)
+        .noun("users.groups", "The groups of a user.")
+        .route("list", Permission::AccountsRead, routes!(of_user))
 }
 
 /// A group of users.

@@ -31,18 +31,10 @@ use assent_model::user::User;
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("invitations", "The links of invited users.")
-        .route("invitations.list", Permission::UsersRead, routes!(list))
-        .protected(
-            "invitations.create",
-            Permission::UsersWrite,
-            ProtectedActionKind::EnrolDevice,
-            routes!(create),
-        )
-        .route(
-            "invitations.withdraw",
-            Permission::UsersWrite,
-            routes!(withdraw),
-        )
+        .route("list", Permission::UsersRead, routes!(list))
+        .route("create", Permission::UsersWrite, routes!(create))
+        .protected(ProtectedActionKind::EnrolDevice)
+        .route("withdraw", Permission::UsersWrite, routes!(withdraw))
 }
 
 /// The state of an invitation.

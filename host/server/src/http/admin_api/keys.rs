@@ -23,19 +23,11 @@ use assent_model::key::{KeyStage, SigningAlgorithm};
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("keys", "The keys that sign ID tokens.")
-        .route("keys.list", Permission::KeysRead, routes!(list))
-        .protected(
-            "keys.rotate",
-            Permission::KeysWrite,
-            ProtectedActionKind::RotateKey,
-            routes!(rotate),
-        )
-        .protected(
-            "keys.revoke",
-            Permission::KeysWrite,
-            ProtectedActionKind::RevokeKey,
-            routes!(revoke),
-        )
+        .route("list", Permission::KeysRead, routes!(list))
+        .route("rotate", Permission::KeysWrite, routes!(rotate))
+        .protected(ProtectedActionKind::RotateKey)
+        .route("revoke", Permission::KeysWrite, routes!(revoke))
+        .protected(ProtectedActionKind::RevokeKey)
 }
 
 /// A key that signs or signed ID tokens.

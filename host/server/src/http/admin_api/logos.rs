@@ -24,21 +24,9 @@ use assent_model::logo::ApplicationLogo;
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("applications.logo", "The logo of an application.")
-        .route(
-            "applications.logo.show",
-            Permission::ApplicationsRead,
-            routes!(read),
-        )
-        .route(
-            "applications.logo.set",
-            Permission::ApplicationsWrite,
-            routes!(set),
-        )
-        .route(
-            "applications.logo.delete",
-            Permission::ApplicationsWrite,
-            routes!(remove),
-        )
+        .route("show", Permission::ApplicationsRead, routes!(read))
+        .route("set", Permission::ApplicationsWrite, routes!(set))
+        .route("delete", Permission::ApplicationsWrite, routes!(remove))
 }
 
 /// The logo of an application.

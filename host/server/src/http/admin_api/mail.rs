@@ -20,8 +20,8 @@ use assent_model::language::Language;
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("mail", "The email that the server sends.")
-        .route("mail.preview", Permission::SettingsRead, routes!(preview))
-        .route("mail.test", Permission::MailSend, routes!(test))
+        .route("preview", Permission::SettingsRead, routes!(preview))
+        .route("test", Permission::MailSend, routes!(test))
 }
 
 /// A language of email.

@@ -33,23 +33,15 @@ pub(super) fn routes() -> Area {
             "applications.by-key",
             "Applications by the keys of their owners.",
         )
+        .route("show", Permission::ApplicationsRead, routes!(read))
         .route(
-            "applications.by-key.show",
-            Permission::ApplicationsRead,
-            routes!(read),
-        )
-        .protected(
-            "applications.by-key.set",
+            "set",
             Permission::ApplicationsWrite,
-            ProtectedActionKind::ApplyManifest,
             routes!(put_application),
         )
-        .protected(
-            "applications.by-key.delete",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::DeleteApplication,
-            routes!(remove),
-        )
+        .protected(ProtectedActionKind::ApplyManifest)
+        .route("delete", Permission::ApplicationsWrite, routes!(remove))
+        .protected(ProtectedActionKind::DeleteApplication)
 }
 
 /// An application: `protocol` determines the further members. A missing member has the default of a new application.

@@ -25,27 +25,15 @@ use assent_model::management::ManifestOwner;
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("plans", "The changes that a manifest would make.")
+        .route("create", Permission::ApplicationsRead, routes!(plan))
+        .route("apply", Permission::ApplicationsRead, routes!(apply))
+        .protected(ProtectedActionKind::ApplyManifest)
         .noun(
             "manifests",
             "The objects that an owner manages by manifests.",
         )
-        .route("plans.create", Permission::ApplicationsRead, routes!(plan))
-        .protected(
-            "plans.apply",
-            Permission::ApplicationsRead,
-            ProtectedActionKind::ApplyManifest,
-            routes!(apply),
-        )
-        .route(
-            "manifests.list",
-            Permission::ApplicationsRead,
-            routes!(list),
-        )
-        .route(
-            "manifests.show",
-            Permission::ApplicationsRead,
-            routes!(export),
-        )
+        .route("list", Permission::ApplicationsRead, routes!(list))
+        .route("show", Permission::ApplicationsRead, routes!(export))
 }
 
 /// A manifest to plan.

@@ -20,7 +20,7 @@ use assent_model::user::ConsoleRole;
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("me", "The caller, and the caller's permissions.")
-        .route("me.show", Permission::Me, routes!(read))
+        .route("show", Permission::Me, routes!(read))
 }
 
 /// A kind of caller.

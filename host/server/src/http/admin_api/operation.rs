@@ -24,9 +24,9 @@ use assent_model::user::LifecycleState;
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("overview", "The counts of the overview.")
+        .route("show", Permission::OverviewRead, routes!(overview))
         .noun("settings", "The settings in force.")
-        .route("overview.show", Permission::OverviewRead, routes!(overview))
-        .route("settings.list", Permission::SettingsRead, routes!(settings))
+        .route("list", Permission::SettingsRead, routes!(settings))
 }
 
 /// The counts of the overview.

@@ -27,19 +27,11 @@ const LONGEST_WAIT: u64 = 50;
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("plugins", "The loaded plugins.")
-        .route("plugins.list", Permission::PluginsRead, routes!(list))
-        .protected(
-            "plugins.reload",
-            Permission::PluginsWrite,
-            ProtectedActionKind::ReloadPlugins,
-            routes!(reload),
-        )
-        .protected(
-            "plugins.rollback",
-            Permission::PluginsWrite,
-            ProtectedActionKind::RollBackPlugins,
-            routes!(roll_back),
-        )
+        .route("list", Permission::PluginsRead, routes!(list))
+        .route("reload", Permission::PluginsWrite, routes!(reload))
+        .protected(ProtectedActionKind::ReloadPlugins)
+        .route("rollback", Permission::PluginsWrite, routes!(roll_back))
+        .protected(ProtectedActionKind::RollBackPlugins)
 }
 
 /// The plugins of this instance. Each instance of a database has its own.

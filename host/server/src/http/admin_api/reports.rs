@@ -31,15 +31,11 @@ pub(super) fn routes() -> Area {
             "reports",
             "Reports: users' statements that an approval request was not theirs.",
         )
+        .route("list", Permission::UsersRead, routes!(list))
+        .route("settle", Permission::UsersManage, routes!(settle))
+        .protected(ProtectedActionKind::SettleReport)
         .noun("cooldowns", "The users whose approval requests are paused.")
-        .route("reports.list", Permission::UsersRead, routes!(list))
-        .protected(
-            "reports.settle",
-            Permission::UsersManage,
-            ProtectedActionKind::SettleReport,
-            routes!(settle),
-        )
-        .route("cooldowns.list", Permission::UsersRead, routes!(cooldowns))
+        .route("list", Permission::UsersRead, routes!(cooldowns))
 }
 
 /// A user's report that an approval request was not theirs ("This wasn't me").

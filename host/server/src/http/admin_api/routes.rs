@@ -54,7 +54,9 @@ pub(super) struct Route {
     pub(super) rule: Rule,
     /// The operation's name: nouns and a verb. It is the OpenAPI operationId and, with spaces for the dots, the command
     /// of the command line.
-    pub(super) name: &'static str,
+    pub(super) name: String,
+    /// The noun of the name.
+    pub(super) noun: &'static str,
     /// The OpenAPI operation as the handler describes it.
     pub(super) operation: Map<String, Value>,
     /// The schemas that the operation refers to.
@@ -75,6 +77,8 @@ pub(super) struct Noun {
 pub(super) struct Area {
     /// The nouns that the area adds.
     pub(super) nouns: Vec<Noun>,
+    /// The noun of the next routes.
+    noun: &'static str,
     routes: Vec<Route>,
 }
 
@@ -83,51 +87,39 @@ impl Area {
     pub(super) const fn new() -> Self {
         Self {
             nouns: Vec::new(),
+            noun: "",
             routes: Vec::new(),
         }
     }
 
-    /// Adds a noun.
+    /// Adds a noun, to which the next routes belong.
     pub(super) fn noun(mut self, name: &'static str, about: &'static str) -> Self {
         self.nouns.push(Noun { name, about });
+        self.of_noun(name)
+    }
+
+    /// Continues with the routes of a noun that was added before.
+    pub(super) const fn of_noun(mut self, noun: &'static str) -> Self {
+        self.noun = noun;
         self
     }
 
-    /// Adds a route.
+    /// Declares that the command of the last route may be a protected action of this kind.
+    pub(super) fn protected(mut self, kind: ProtectedActionKind) -> Self {
+        if let Some(route) = self.routes.last_mut() {
+            route.rule.protected_action = Some(kind);
+        }
+        self
+    }
+
+    /// Adds a route of the current noun.
     pub(super) fn route(
-        self,
-        name: &'static str,
-        permission: Permission,
-        described: UtoipaMethodRouter<Arc<Services>, Infallible>,
-    ) -> Self {
-        let rule = Rule {
-            permission,
-            protected_action: None,
-        };
-        self.add(name, rule, described)
-    }
-
-    /// Adds a route with a command that may be a protected action of this kind.
-    pub(super) fn protected(
-        self,
-        name: &'static str,
-        permission: Permission,
-        kind: ProtectedActionKind,
-        described: UtoipaMethodRouter<Arc<Services>, Infallible>,
-    ) -> Self {
-        let rule = Rule {
-            permission,
-            protected_action: Some(kind),
-        };
-        self.add(name, rule, described)
-    }
-
-    fn add(
         mut self,
-        name: &'static str,
-        rule: Rule,
+        verb: &'static str,
+        permission: Permission,
         described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     ) -> Self {
+        let noun = self.noun;
         let (schemas, paths, handler) = described;
         for (path, item) in paths.paths {
             for (method, operation) in operations(item) {
@@ -135,8 +127,12 @@ impl Area {
                 self.routes.push(Route {
                     method,
                     path,
-                    rule,
-                    name,
+                    rule: Rule {
+                        permission,
+                        protected_action: None,
+                    },
+                    name: format!("{noun}.{verb}"),
+                    noun,
                     operation,
                     schemas,
                     handler,
@@ -153,13 +149,6 @@ impl Area {
 }
 
 impl Route {
-    /// The noun of the route: its name without the verb.
-    pub(super) fn noun(&self) -> &'static str {
-        self.name
-            .rsplit_once('.')
-            .map_or(self.name, |(noun, _)| noun)
-    }
-
     /// Whether the route is a resource with a version.
     pub(super) fn is_versioned(&self) -> bool {
         VERSIONED.contains(&self.path.as_str())
@@ -196,7 +185,7 @@ impl Route {
     ) -> Router<Arc<Services>> {
         let (versioned, is_import, takes_manifest) =
             (self.is_versioned(), self.is_import(), self.takes_manifest());
-        let is_compressed = compression::is_compressed(&self.method, self.name);
+        let is_compressed = compression::is_compressed(&self.method, &self.name);
         let handler = match self.method {
             Method::GET => self.handler.route_layer(from_fn(conditional::not_modified)),
             Method::POST => self

@@ -26,39 +26,16 @@ pub(super) fn routes() -> Area {
             "applications.certificates",
             "The certificates that a SAML application trusts for signatures of responses and assertions.",
         )
-        .noun(
-            "applications.metadata",
-            "The metadata of a SAML application.",
-        )
-        .route(
-            "applications.certificates.list",
-            Permission::ApplicationsRead,
-            routes!(list),
-        )
-        .protected(
-            "applications.certificates.create",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::RotateKey,
-            routes!(issue),
-        )
-        .protected(
-            "applications.certificates.delete",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::RevokeKey,
-            routes!(withdraw),
-        )
-        .protected(
-            "applications.certificates.activate",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::RotateKey,
-            routes!(activate),
-        )
-        .protected(
-            "applications.metadata.refresh",
-            Permission::ApplicationsWrite,
-            ProtectedActionKind::ApplyMetadata,
-            routes!(super::saml_metadata::refresh),
-        )
+        .route("list", Permission::ApplicationsRead, routes!(list))
+        .route("create", Permission::ApplicationsWrite, routes!(issue))
+        .protected(ProtectedActionKind::RotateKey)
+        .route("delete", Permission::ApplicationsWrite, routes!(withdraw))
+        .protected(ProtectedActionKind::RevokeKey)
+        .route("activate", Permission::ApplicationsWrite, routes!(activate))
+        .protected(ProtectedActionKind::RotateKey)
+        .noun("applications.metadata", "The metadata of a SAML application.")
+        .route("refresh", Permission::ApplicationsWrite, routes!(super::saml_metadata::refresh))
+        .protected(ProtectedActionKind::ApplyMetadata)
 }
 
 /// List the certificates of a SAML application.

@@ -34,16 +34,8 @@ pub(super) fn routes() -> Area {
             "test-sign-ins",
             "Test sign-ins: an administrator tries an application's sign-in.",
         )
-        .route(
-            "test-sign-ins.start",
-            Permission::ApplicationsWrite,
-            routes!(begin),
-        )
-        .route(
-            "test-sign-ins.show",
-            Permission::ApplicationsWrite,
-            routes!(read),
-        )
+        .route("start", Permission::ApplicationsWrite, routes!(begin))
+        .route("show", Permission::ApplicationsWrite, routes!(read))
 }
 
 /// A new test sign-in.

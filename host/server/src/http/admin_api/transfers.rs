@@ -20,32 +20,30 @@ use assent_model::id::Did;
 
 pub(super) fn of_users() -> Area {
     Area::new()
+        .of_noun("users")
         .route(
-            "users.export",
+            "export",
             Permission::UsersRead,
             routes!(export::export_users),
         )
-        .protected(
-            "users.import",
-            Permission::UsersWrite,
-            ProtectedActionKind::ImportTable,
-            routes!(import_users),
-        )
+        .route("import", Permission::UsersWrite, routes!(import_users))
+        .protected(ProtectedActionKind::ImportTable)
 }
 
 pub(super) fn of_accounts() -> Area {
     Area::new()
+        .of_noun("accounts")
         .route(
-            "accounts.export",
+            "export",
             Permission::AccountsRead,
             routes!(export::export_accounts),
         )
-        .protected(
-            "accounts.import",
+        .route(
+            "import",
             Permission::AccountsWrite,
-            ProtectedActionKind::ImportTable,
             routes!(import_accounts),
         )
+        .protected(ProtectedActionKind::ImportTable)
 }
 
 /// The options of an import.

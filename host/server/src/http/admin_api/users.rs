@@ -28,67 +28,52 @@ use assent_store::UserOrder;
 pub(super) fn routes() -> Area {
     Area::new()
         .noun("users", "Users in the directory.")
+        .route("list", Permission::UsersRead, routes!(list))
+        .route("create", Permission::UsersWrite, routes!(create))
+        .protected(ProtectedActionKind::UpdateUser)
+        .route("show", Permission::UsersRead, routes!(read))
+        .route("update", Permission::UsersWrite, routes!(update))
+        .protected(ProtectedActionKind::UpdateUser)
+        .route("delete", Permission::UsersManage, routes!(remove))
+        .protected(ProtectedActionKind::DeleteUser)
+        .route("erase", Permission::UsersManage, routes!(erase))
+        .protected(ProtectedActionKind::EraseUser)
         .noun("users.devices", "The devices that a user approves with.")
+        .route(
+            "enrol",
+            Permission::UsersWrite,
+            routes!(user_devices::enrol),
+        )
+        .protected(ProtectedActionKind::EnrolDevice)
         .noun(
             "users.enrolment-links",
             "The open enrolment links of a user.",
         )
-        .noun("users.recovery-codes", "The recovery codes of a user.")
-        .route("users.list", Permission::UsersRead, routes!(list))
-        .protected(
-            "users.create",
-            Permission::UsersWrite,
-            ProtectedActionKind::UpdateUser,
-            routes!(create),
-        )
-        .route("users.show", Permission::UsersRead, routes!(read))
-        .protected(
-            "users.update",
-            Permission::UsersWrite,
-            ProtectedActionKind::UpdateUser,
-            routes!(update),
-        )
-        .protected(
-            "users.delete",
-            Permission::UsersManage,
-            ProtectedActionKind::DeleteUser,
-            routes!(remove),
-        )
-        .protected(
-            "users.erase",
-            Permission::UsersManage,
-            ProtectedActionKind::EraseUser,
-            routes!(erase),
-        )
-        .protected(
-            "users.devices.enrol",
-            Permission::UsersWrite,
-            ProtectedActionKind::EnrolDevice,
-            routes!(user_devices::enrol),
-        )
         .route(
-            "users.enrolment-links.list",
+            "list",
             Permission::UsersRead,
             routes!(user_devices::open_links),
         )
         .route(
-            "users.enrolment-links.end",
+            "end",
             Permission::UsersWrite,
             routes!(user_devices::end_link),
         )
+        .of_noun("users.devices")
         .route(
-            "users.devices.list",
+            "list",
             Permission::UsersRead,
             routes!(user_devices::devices),
         )
-        .protected(
-            "users.devices.revoke",
+        .route(
+            "revoke",
             Permission::UsersWrite,
-            ProtectedActionKind::RevokeDevice,
             routes!(user_devices::revoke_device),
         )
+        .protected(ProtectedActionKind::RevokeDevice)
+        .noun("users.recovery-codes", "The recovery codes of a user.")
         .route(
-            "users.recovery-codes.show",
+            "show",
             Permission::UsersRead,
             routes!(user_devices::recovery_codes),
         )

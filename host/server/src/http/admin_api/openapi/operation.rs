@@ -9,12 +9,13 @@ use assent_model::administration::ProtectedActionKind;
 
 /// Returns the description of a route, with the parts that it has in common with others.
 pub(super) fn operation(route: Route) -> Map<String, Value> {
-    let (versioned, noun) = (route.is_versioned(), route.noun());
+    let versioned = route.is_versioned();
     let Route {
         method,
         path,
         rule,
         name,
+        noun,
         mut operation,
         ..
     } = route;
