@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::access_page::page;
 use super::export;
-use super::input::{List, Page, PageLimit, Query, Search};
+use super::input::{List, Page, PageLimit, Query, Search, list_query};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{self, AccessGrant, AccessRow, Caller, GrantSource, UserAccess};
@@ -204,7 +204,7 @@ fn access_view(found: UserAccess) -> AccessView {
 }
 
 /// Returns a page from rows that were requested with one more than `limit`.
-fn listed(rows: Vec<AccessRow>, limit: u32) -> Json<List<AccessView>> {
+fn listed(rows: Vec<AccessRow>, limit: PageLimit) -> Json<List<AccessView>> {
     let List { items, next } = List::from_rows(
         rows,
         limit,
@@ -217,11 +217,9 @@ fn listed(rows: Vec<AccessRow>, limit: u32) -> Json<List<AccessView>> {
     })
 }
 
-/// The filters of the list of users with access.
-#[derive(Clone, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct AccessListQuery {
+list_query! {
+    /// The filters of the list of users with access.
+    struct AccessListQuery;
     /// The beginning of the account name, or of the user's name, email address or a word of the full name; or the
     /// complete id of the account or the user.
     #[serde(default)]
@@ -231,12 +229,6 @@ struct AccessListQuery {
     #[serde(default)]
     #[param(required = false)]
     denied: bool,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
 }
 
 /// List and search the users with access to an application.
@@ -256,21 +248,15 @@ async fn list(
     Query(query): Query<AccessListQuery>,
 ) -> Result<Json<List<AccessView>>, Problem> {
     let application = id_of(&application, "application")?;
-    let AccessListQuery {
-        q,
-        denied,
-        after: cursor,
-        limit,
-    } = query;
     let rows = page(
         &services,
         &application,
-        (q.text(), denied),
-        cursor.as_deref(),
-        limit.and_one(),
+        (query.q.text(), query.denied),
+        query.after.as_deref(),
+        query.limit,
     )
     .await?;
-    Ok(listed(rows, limit.get()))
+    Ok(listed(rows, query.limit))
 }
 
 /// List the applications that a user can open.
@@ -301,7 +287,7 @@ async fn of_user(
         page.limit.and_one(),
     )
     .await?;
-    Ok(listed(rows, page.limit.get()))
+    Ok(listed(rows, page.limit))
 }
 
 /// The filters of the export of users with access.

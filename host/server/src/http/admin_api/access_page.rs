@@ -1,20 +1,21 @@
 //! A page of the users with access to an application, for the list and the export.
 
-use super::input::after;
+use super::input::{PageLimit, after};
 use crate::domain::Services;
 use crate::domain::admin::{self, AccessQuery, AccessRow};
 use crate::http::problem::Problem;
 use assent_model::id::Did;
 use assent_store::AccessFilter;
 
-/// Returns up to `limit` users with access after a cursor, each with its own cursor.
+/// Returns the users of a page after a cursor and the next one, each with its own cursor.
 pub(super) async fn page(
     services: &Services,
     application: &Did,
     (q, denied): (Option<String>, bool),
     cursor: Option<&str>,
-    limit: u32,
+    limit: PageLimit,
 ) -> Result<Vec<AccessRow>, Problem> {
+    let limit = limit.and_one();
     let filter = if denied {
         AccessFilter::Denied
     } else {

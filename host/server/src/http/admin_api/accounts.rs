@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Body, ChangeBody, List, Page, PageLimit, Query, Search, after};
+use super::input::{Body, ChangeBody, List, Page, PageLimit, Query, Search, after, list_query};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{
@@ -168,11 +168,9 @@ async fn create(
     Ok((StatusCode::CREATED, view(&services, account).await?))
 }
 
-/// The filters of the list of accounts.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct AccountsQuery {
+list_query! {
+    /// The filters of the list of accounts.
+    struct AccountsQuery;
     /// The beginning of the account name, or of the user's name, email address or a word of the full name; or the
     /// complete id of the account or the user.
     #[serde(default)]
@@ -181,12 +179,6 @@ struct AccountsQuery {
     /// Only users in this state.
     #[param(inline)]
     state: Option<LifecycleState>,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
 }
 
 /// List and search an application's accounts.
@@ -207,39 +199,34 @@ async fn list(
     Query(query): Query<AccountsQuery>,
 ) -> Result<Json<List<AccountView>>, Problem> {
     let application = id_of(&application, "application")?;
-    let AccountsQuery {
-        q,
-        state,
-        after: cursor,
-        limit,
-    } = query;
     let rows = page(
         &services,
         &application,
-        q.text(),
-        state,
-        cursor.as_deref(),
-        limit.and_one(),
+        query.q.text(),
+        query.state,
+        query.after.as_deref(),
+        query.limit,
     )
     .await?;
     let names = names(&services, rows.iter().map(|(_, account)| account)).await?;
     Ok(Json(List::from_rows(
         rows,
-        limit.get(),
+        query.limit,
         |(cursor, _)| cursor.clone(),
         |(_, account)| account_view(account, &names),
     )))
 }
 
-/// Returns up to `limit` accounts of an application after a cursor, each with its own cursor.
+/// Returns the accounts of a page after a cursor and the next one, each with its own cursor.
 pub(super) async fn page(
     services: &Services,
     application: &Did,
     q: Option<String>,
     state: Option<LifecycleState>,
     cursor: Option<&str>,
-    limit: u32,
+    limit: PageLimit,
 ) -> Result<Vec<(String, Account)>, Problem> {
+    let limit = limit.and_one();
     if let Some(q) = q {
         let query = AccountQuery {
             q,
@@ -289,7 +276,7 @@ async fn of_user(
     let names = names(&services, &rows).await?;
     Ok(Json(List::from_rows(
         rows,
-        page.limit.get(),
+        page.limit,
         |row| row.id.to_string(),
         |row| account_view(row, &names),
     )))
@@ -336,6 +323,7 @@ async fn update(
 /// Delete an account.
 #[utoipa::path(delete, path = "/accounts/{id}", responses((status = 204, description = "Deleted.")))]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    context.run(DeleteAccount(id_of(&id, "account")?)).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context
+        .no_content(DeleteAccount(id_of(&id, "account")?))
+        .await
 }

@@ -95,15 +95,13 @@ async fn end(
         user: id_of(&id, "user")?,
         session: id_of(&session, "session")?,
     };
-    context.run(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(command).await
 }
 
 /// End all sessions of a user.
 #[utoipa::path(delete, path = "/users/{id}/sessions", responses((status = 204, description = "Ended.")))]
 async fn end_all(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    context.run(EndSessions(id_of(&id, "user")?)).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(EndSessions(id_of(&id, "user")?)).await
 }
 
 /// A user's consent to an application.
@@ -161,8 +159,7 @@ async fn withdraw(
         application: id_of(&application, "consent")?,
         user: id_of(&id, "user")?,
     };
-    context.run(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(command).await
 }
 
 /// List the activity of a user, the latest first.
@@ -185,7 +182,7 @@ async fn happened(
             .await?;
     let List { items, next } = List::from_rows(
         found,
-        page.limit.get(),
+        page.limit,
         |entry| entry.id.to_string(),
         |entry| entry,
     );

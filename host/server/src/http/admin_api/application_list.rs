@@ -5,10 +5,10 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use super::application_view::RegisteredApplicationView;
-use super::input::{List, PageLimit, Query, Search, after};
+use super::input::{List, Query, Search, after, list_query};
 use crate::domain::Services;
 use crate::domain::admin::{self, ApplicationQuery};
 use crate::http::admin_api::application_usage::view;
@@ -17,11 +17,9 @@ use assent_model::application::Protocol;
 use assent_model::id::Did;
 use assent_store::{ApplicationCursor, ApplicationOrder};
 
-/// The filters of the list of applications.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ApplicationsQuery {
+list_query! {
+    /// The filters of the list of applications.
+    pub(super) struct ApplicationsQuery;
     /// The beginning of the name, without regard to case and accents; or a complete id.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
@@ -33,12 +31,6 @@ pub(super) struct ApplicationsQuery {
     #[param(inline, required = false)]
     #[serde(default)]
     order: OrderQuery,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
 }
 
 /// List and search applications.
@@ -53,25 +45,18 @@ pub(super) async fn list(
     State(services): State<Arc<Services>>,
     Query(query): Query<ApplicationsQuery>,
 ) -> Result<Json<List<RegisteredApplicationView>>, Problem> {
-    let ApplicationsQuery {
-        q,
-        protocol,
-        order,
-        after: cursor,
-        limit,
-    } = query;
-    let query = ApplicationQuery {
-        q: q.text().unwrap_or_default(),
-        protocol,
-        order: order.into(),
-        after: after(cursor.as_deref())?,
+    let search = ApplicationQuery {
+        q: query.q.text().unwrap_or_default(),
+        protocol: query.protocol,
+        order: query.order.into(),
+        after: after(query.after.as_deref())?,
     };
-    let rows = admin::find_applications(&services, &query, limit.and_one()).await?;
+    let rows = admin::find_applications(&services, &search, query.limit.and_one()).await?;
     let ids: Vec<Did> = rows.iter().map(|row| row.id().clone()).collect();
     let usage = admin::application_usage(&services, &ids).await?;
     Ok(Json(List::from_rows(
         rows,
-        limit.get(),
+        query.limit,
         |row| {
             let (id, name) = (row.id().clone(), row.name().to_owned());
             ApplicationCursor { id, name }.to_string()

@@ -282,9 +282,8 @@ async fn update(
 #[utoipa::path(delete, path = "/applications/{id}", responses((status = 204, description = "Deleted.")))]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
     context
-        .run(DeleteApplication(id_of(&id, "application")?))
-        .await?;
-    Ok(StatusCode::NO_CONTENT)
+        .no_content(DeleteApplication(id_of(&id, "application")?))
+        .await
 }
 
 /// The redirect URI to validate.

@@ -143,8 +143,7 @@ async fn assign(
         to: Assignee::Group(id_of(&group, "group")?),
         roles,
     };
-    context.run(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(command).await
 }
 
 /// Remove the assignment of an application to a group.
@@ -163,8 +162,7 @@ async fn remove(
         application: id_of(&application, "application")?,
         from: Assignee::Group(id_of(&group, "group")?),
     };
-    context.run(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(command).await
 }
 
 /// Assign an application to everyone, or replace the roles.
@@ -186,8 +184,7 @@ async fn assign_everyone(
         to: Assignee::Everyone,
         roles,
     };
-    context.run(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(command).await
 }
 
 /// Remove the assignment of an application to everyone.
@@ -206,8 +203,7 @@ async fn remove_everyone(
         application: id_of(&application, "application")?,
         from: Assignee::Everyone,
     };
-    context.run(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(command).await
 }
 
 /// List the roles that are known for an application.

@@ -8,11 +8,10 @@ use std::sync::Arc;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::{Extension, Json};
-use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use super::input::{List, PageLimit, Query, after};
+use super::input::{List, Query, after, list_query};
 use super::routes::Area;
 use crate::domain::admin::{Caller, PreviewRequest};
 use crate::domain::claims::traces;
@@ -30,6 +29,7 @@ use assent_plugin_host::Sink;
 
 pub(super) fn routes() -> Area {
     Area::new()
+        .noun("claims", "The claims that applications receive.")
         .route("preview", Permission::ClaimsRead, routes!(preview))
         .route(
             "compare",
@@ -37,7 +37,6 @@ pub(super) fn routes() -> Area {
             routes!(comparison::compare),
         )
         .protected(ProtectedActionKind::TryComponent)
-        .noun("claims", "The claims that applications receive.")
         .noun(
             "claim-traces",
             "Claim traces: which plugin wrote which claim of an issued token or assertion.",
@@ -142,21 +141,13 @@ async fn preview(
     Ok(Json(view(&application, request.account, previews)))
 }
 
-/// The filters of the list of traces.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct TracesQuery {
+list_query! {
+    /// The filters of the list of traces.
+    struct TracesQuery;
     /// The user.
     user: String,
     /// Only traces of this application.
     application: Option<String>,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
 }
 
 /// List the claim traces of a user, the latest first.
@@ -184,7 +175,7 @@ async fn list(
         .map_err(InternalError::from)?;
     Ok(Json(List::from_rows(
         found,
-        query.limit.get(),
+        query.limit,
         |trace| trace.id.to_string(),
         |trace| traces::show(&trace, moment),
     )))

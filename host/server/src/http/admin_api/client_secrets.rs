@@ -128,8 +128,7 @@ async fn remove(
         application: id_of(&id, "application")?,
         secret: id_of(&secret, "client secret")?,
     };
-    context.run(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(command).await
 }
 
 /// Replace all client secrets by a new one.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
 use axum::http::request::Parts;
 
 use super::authorize::ConsoleSession;
@@ -28,6 +29,15 @@ impl Context {
     /// Plans the command, requires an approval if it is protected, and executes it.
     pub(super) async fn run<C: AdminCommand>(&self, command: C) -> Result<C::Outcome, Problem> {
         Ok(self.0.run(&command).await?)
+    }
+
+    /// Runs the command for a response without content.
+    pub(super) async fn no_content<C: AdminCommand>(
+        &self,
+        command: C,
+    ) -> Result<StatusCode, Problem> {
+        self.run(command).await?;
+        Ok(StatusCode::NO_CONTENT)
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{Body, List, PageLimit, Query, after};
+use super::input::{Body, List, Query, after, list_query};
 use super::routes::Area;
 use super::users::{UserView, user_view};
 use crate::domain::Services;
@@ -30,19 +30,11 @@ pub(super) fn routes() -> Area {
         .protected(ProtectedActionKind::UpdateUser)
 }
 
-/// The filters of the list.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct UnconfirmedQuery {
+list_query! {
+    /// The filters of the list.
+    struct UnconfirmedQuery;
     /// Only users who have access to the application with this id.
     application: Option<String>,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
 }
 
 /// List the invited and active users without a confirmed email address.
@@ -70,7 +62,7 @@ async fn unconfirmed(
     .await?;
     Ok(Json(List::from_rows(
         found,
-        query.limit.get(),
+        query.limit,
         |user| user.id.to_string(),
         user_view,
     )))

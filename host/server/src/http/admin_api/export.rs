@@ -16,19 +16,19 @@ use crate::domain::admin::{
     ACCESS_COLUMNS, ACCOUNT_COLUMNS, AccessRow, Caller, MEMBER_COLUMNS, USER_COLUMNS,
 };
 use crate::domain::{InternalError, Services, admin, audit};
-use crate::http::admin_api::input::{Query, Search, after};
+use crate::http::admin_api::input::{List, PageLimit, Query, Search, after};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::admin_api::{access_page, accounts, table, users};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
-use assent_model::audit::Event;
+use assent_model::audit::{Entry, Event};
 use assent_model::group::Group;
 use assent_model::id::{Did, UserId};
-use assent_model::user::{ConsoleRole, LifecycleState};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::UserOrder;
 
-/// The number of rows that each query reads.
-const ROWS: u32 = 500;
+/// Some rows of a table, and the position of the next ones.
+type Rows = List<Vec<String>>;
 
 /// The filters of the export of users.
 #[derive(Deserialize, IntoParams)]
@@ -61,25 +61,14 @@ pub(super) struct AccountsQuery {
     state: Option<LifecycleState>,
 }
 
-/// Some rows of a table, and the position of the next ones.
-struct Rows {
-    rows: Vec<Vec<String>>,
-    next: Option<String>,
+/// The cursor of a row.
+fn cursor_of<R>((cursor, _): &(String, R)) -> String {
+    cursor.clone()
 }
 
-impl Rows {
-    /// A full page may have a successor, which begins at the cursor of the last row.
-    fn from_records<R>(
-        found: &[R],
-        cursor: impl Fn(&R) -> String,
-        cells: impl Fn(&R) -> Vec<String>,
-    ) -> Self {
-        let is_full = found.len() >= ROWS as usize;
-        Self {
-            rows: found.iter().map(cells).collect(),
-            next: found.last().filter(|_| is_full).map(cursor),
-        }
-    }
+/// Records an export in the audit log.
+async fn record(services: &Services, entry: Entry) -> Result<(), InternalError> {
+    Ok(services.store.append_audit(vec![entry]).await?)
 }
 
 /// The position of an export in its table.
@@ -110,7 +99,7 @@ where
             let found = page(after)
                 .await
                 .map_err(|_| std::io::Error::other("the table ended early"))?;
-            let lines = table::lines(header.into_iter().chain(found.rows))?;
+            let lines = table::lines(header.into_iter().chain(found.items))?;
             let at = found
                 .next
                 .map_or(ExportPosition::End, ExportPosition::After);
@@ -154,11 +143,7 @@ pub(super) async fn export_users(
         .with("searched", q.is_some())
         .with("state", state.map(LifecycleState::as_str))
         .with("role", role.map(ConsoleRole::as_str));
-    services
-        .store
-        .append_audit(vec![entry])
-        .await
-        .map_err(InternalError::from)?;
+    record(&services, entry).await?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (services, q) = (Arc::clone(&services), q.clone());
         Box::pin(async move {
@@ -167,20 +152,17 @@ pub(super) async fn export_users(
                 q,
                 (state, role, UserOrder::default()),
                 after.as_deref(),
-                ROWS,
+                PageLimit::EXPORT,
             )
             .await?;
             let ids: Vec<UserId> = found.iter().map(|(_, user)| user.id).collect();
             let groups = services.store.group_names_of(&ids).await;
             let groups = groups.map_err(InternalError::from)?;
-            Ok(Rows::from_records(
-                &found,
-                |(cursor, _)| cursor.clone(),
-                |(_, user)| {
-                    let groups = groups.get(&user.id).map_or(&[][..], Vec::as_slice);
-                    admin::user_cells(user, groups)
-                },
-            ))
+            let cells = |(_, user): (_, User)| {
+                let groups = groups.get(&user.id).map_or(&[][..], Vec::as_slice);
+                admin::user_cells(&user, groups)
+            };
+            Ok(List::from_rows(found, PageLimit::EXPORT, cursor_of, cells))
         })
     };
     Ok(streamed("users", &USER_COLUMNS, page))
@@ -208,28 +190,29 @@ pub(super) async fn export_accounts(
         .in_application(id.clone())
         .with("searched", q.is_some())
         .with("state", state.map(LifecycleState::as_str));
-    services
-        .store
-        .append_audit(vec![entry])
-        .await
-        .map_err(InternalError::from)?;
+    record(&services, entry).await?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (services, q, id) = (Arc::clone(&services), q.clone(), id.clone());
         Box::pin(async move {
-            let found = accounts::page(&services, &id, q, state, after.as_deref(), ROWS).await?;
+            let found = accounts::page(
+                &services,
+                &id,
+                q,
+                state,
+                after.as_deref(),
+                PageLimit::EXPORT,
+            )
+            .await?;
             let user_ids: Vec<UserId> = found.iter().map(|(_, account)| account.user_id).collect();
             let users = services
                 .store
                 .users_by_ids(&user_ids)
                 .await
                 .map_err(InternalError::from)?;
-            let cells =
-                |account: &Account| admin::account_cells(account, users.get(&account.user_id));
-            Ok(Rows::from_records(
-                &found,
-                |(cursor, _)| cursor.clone(),
-                |(_, account)| cells(account),
-            ))
+            let cells = |(_, account): (_, Account)| {
+                admin::account_cells(&account, users.get(&account.user_id))
+            };
+            Ok(List::from_rows(found, PageLimit::EXPORT, cursor_of, cells))
         })
     };
     Ok(streamed("accounts", &ACCOUNT_COLUMNS, page))
@@ -247,18 +230,19 @@ pub(super) async fn access_to(
         .in_application(application.clone())
         .with("searched", q.is_some())
         .with("denied", denied);
-    services
-        .store
-        .append_audit(vec![entry])
-        .await
-        .map_err(InternalError::from)?;
+    record(&services, entry).await?;
     let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let (services, q, application) = (Arc::clone(&services), q.clone(), application.clone());
         Box::pin(async move {
-            let found =
-                access_page::page(&services, &application, (q, denied), after.as_deref(), ROWS)
-                    .await?;
-            Ok(access_rows(&found))
+            let found = access_page::page(
+                &services,
+                &application,
+                (q, denied),
+                after.as_deref(),
+                PageLimit::EXPORT,
+            )
+            .await?;
+            Ok(access_rows(found))
         })
     };
     Ok(streamed("access", &ACCESS_COLUMNS, page))
@@ -272,36 +256,28 @@ pub(super) async fn access_of(
 ) -> Result<Response, Problem> {
     admin::user(&services, user).await?;
     let entry = audit::entry(&services, Event::AccessExported, &caller.by).about(user);
-    services
-        .store
-        .append_audit(vec![entry])
-        .await
-        .map_err(InternalError::from)?;
+    record(&services, entry).await?;
     let page = move |cursor: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let services = Arc::clone(&services);
         Box::pin(async move {
             let after = after(cursor.as_deref())?;
-            let found = admin::access_of(&services, user, after.as_ref(), ROWS).await?;
-            Ok(access_rows(&found))
+            let found =
+                admin::access_of(&services, user, after.as_ref(), PageLimit::EXPORT.and_one())
+                    .await?;
+            Ok(access_rows(found))
         })
     };
     Ok(streamed("access", &ACCESS_COLUMNS, page))
 }
 
 /// Access that ended while the page was read has no row.
-fn access_rows(found: &[AccessRow]) -> Rows {
-    let Rows { rows, next } = Rows::from_records(
-        found,
-        |(cursor, _)| cursor.clone(),
-        |(_, access)| {
-            let access = access.as_ref();
-            access
-                .map(|access| admin::access_cells(access, moment))
-                .unwrap_or_default()
-        },
-    );
-    Rows {
-        rows: rows.into_iter().filter(|row| !row.is_empty()).collect(),
+fn access_rows(found: Vec<AccessRow>) -> Rows {
+    let List { items, next } =
+        List::from_rows(found, PageLimit::EXPORT, cursor_of, |(_, access)| {
+            access.map(|access| admin::access_cells(&access, moment))
+        });
+    List {
+        items: items.into_iter().flatten().collect(),
         next,
     }
 }
@@ -315,20 +291,18 @@ pub(super) async fn members(
     let entry = audit::entry(&services, Event::GroupMembersExported, &caller.by)
         .with("group", group.id.to_string())
         .with("group_name", group.name.as_str());
-    services
-        .store
-        .append_audit(vec![entry])
-        .await
-        .map_err(InternalError::from)?;
+    record(&services, entry).await?;
     let page = move |cursor: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
         let services = Arc::clone(&services);
         Box::pin(async move {
             let after = after(cursor.as_deref())?;
-            let found = admin::members_of(&services, group.id, after, ROWS).await?;
-            Ok(Rows::from_records(
-                &found,
+            let found =
+                admin::members_of(&services, group.id, after, PageLimit::EXPORT.and_one()).await?;
+            Ok(List::from_rows(
+                found,
+                PageLimit::EXPORT,
                 |(membership, _)| membership.user.to_string(),
-                |(_, user)| admin::member_cells(user),
+                |(_, user)| admin::member_cells(&user),
             ))
         })
     };

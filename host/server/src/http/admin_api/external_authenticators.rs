@@ -109,6 +109,5 @@ async fn remove(
 ) -> Result<StatusCode, Problem> {
     let user = id_of(&id, "user")?;
     let command = RemoveExternalAuthenticator { user, channel };
-    context.run(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(command).await
 }

@@ -7,13 +7,13 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::import_limit::ImportPermit;
-use super::input::{Body, ChangeBody, List, Page, PageLimit, Query, Search, after};
+use super::input::{Body, ChangeBody, List, Page, Query, Search, after, list_query};
 use super::management_view::ManagementView;
 use super::routes::Area;
 use super::table::CsvBody;
@@ -139,11 +139,9 @@ fn member((membership, user): (Membership, User)) -> MemberView {
     }
 }
 
-/// The filters of the list of groups.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct GroupsQuery {
+list_query! {
+    /// The filters of the list of groups.
+    struct GroupsQuery;
     /// The beginning of the name.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
@@ -152,12 +150,6 @@ struct GroupsQuery {
     #[param(inline, required = false)]
     #[serde(default)]
     order: OrderQuery,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
 }
 
 /// The order of a list of groups.
@@ -207,13 +199,7 @@ async fn list(
     State(services): State<Arc<Services>>,
     Query(query): Query<GroupsQuery>,
 ) -> Result<Json<GroupListView>, Problem> {
-    let GroupsQuery {
-        q,
-        order,
-        after: cursor,
-        limit,
-    } = query;
-    let q = q.text();
+    let q = query.q.text();
     let total = match &q {
         None => Some(admin::count_groups(&services).await?),
         Some(_) => None,
@@ -221,13 +207,13 @@ async fn list(
     let rows = admin::groups(
         &services,
         q.as_deref(),
-        order.into(),
-        after::<GroupName>(cursor.as_deref())?.as_ref(),
-        limit.and_one(),
+        query.order.into(),
+        after::<GroupName>(query.after.as_deref())?.as_ref(),
+        query.limit.and_one(),
     )
     .await?;
     let List { items, next } =
-        List::from_rows(rows, limit.get(), |row| row.group.name.to_string(), view);
+        List::from_rows(rows, query.limit, |row| row.group.name.to_string(), view);
     Ok(Json(GroupListView { items, next, total }))
 }
 
@@ -310,8 +296,7 @@ async fn update(
 /// Members who have access to an application only by the group lose it at once.
 #[utoipa::path(delete, path = "/groups/{id}", responses((status = 204, description = "Deleted.")))]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    context.run(DeleteGroup(id_of(&id, "group")?)).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(DeleteGroup(id_of(&id, "group")?)).await
 }
 
 /// List the members of a group.
@@ -339,7 +324,7 @@ async fn members(
     .await?;
     Ok(Json(List::from_rows(
         rows,
-        page.limit.get(),
+        page.limit,
         |(membership, _)| membership.user.to_string(),
         member,
     )))
@@ -419,8 +404,7 @@ async fn remove_member(
     Path((id, user)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     let (group, user) = (id_of(&id, "group")?, id_of(&user, "user")?);
-    context.run(RemoveMember { group, user }).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(RemoveMember { group, user }).await
 }
 
 /// Export the members of a group as CSV.

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, Method};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::http::header_text;
 use crate::http::problem::{Problem, ProblemKind};
@@ -242,10 +242,8 @@ impl TryFrom<String> for PageLimit {
 }
 
 impl PageLimit {
-    /// The number of rows.
-    pub(super) const fn get(self) -> u32 {
-        self.0
-    }
+    /// The rows of an export that are read at once: 500 with the first row of the next page.
+    pub(super) const EXPORT: Self = Self(499);
 
     /// One more than the number of rows, to detect a further page.
     pub(super) const fn and_one(self) -> u32 {
@@ -279,18 +277,30 @@ impl TryFrom<String> for Search {
     }
 }
 
-/// A page of a list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub(super) struct Page {
-    /// The beginning of the page: `next` of the previous page.
-    #[param(required = false)]
-    pub(super) after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    pub(super) limit: PageLimit,
+/// Defines the query of a list: its filters, and the members of each page.
+macro_rules! list_query {
+    ($(#[doc = $about:literal])+ $access:vis struct $name:ident; $($filters:tt)*) => {
+        $(#[doc = $about])+
+        #[derive(serde::Deserialize, utoipa::IntoParams)]
+        #[serde(deny_unknown_fields)]
+        #[into_params(parameter_in = Query)]
+        $access struct $name {
+            $($filters)*
+            /// The beginning of the page: `next` of the previous page.
+            pub(super) after: Option<String>,
+            /// The maximum number of items on the page.
+            #[serde(default)]
+            #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+            pub(super) limit: crate::http::admin_api::input::PageLimit,
+        }
+    };
+}
+
+pub(super) use list_query;
+
+list_query! {
+    /// A page of a list without filters.
+    pub(super) struct Page;
 }
 
 impl Page {
@@ -324,14 +334,14 @@ pub(super) struct List<T> {
 }
 
 impl<T> List<T> {
-    /// Creates a page from rows that were requested with one more than `limit`, to detect a further page.
+    /// Creates a page from rows that were requested with [`PageLimit::and_one`].
     pub(super) fn from_rows<R>(
         mut rows: Vec<R>,
-        limit: u32,
+        limit: PageLimit,
         id: impl Fn(&R) -> String,
         show: impl Fn(R) -> T,
     ) -> Self {
-        let limit = limit as usize;
+        let limit = limit.0 as usize;
         let more = rows.len() > limit;
         rows.truncate(limit);
         let next = if more { rows.last().map(id) } else { None };

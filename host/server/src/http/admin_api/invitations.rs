@@ -7,11 +7,11 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{Body, List, PageLimit, Query, after};
+use super::input::{Body, List, Query, after, list_query};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{
@@ -162,20 +162,12 @@ fn view(invitation: Invitation, names: &Names, now: Timestamp) -> InvitationView
     view
 }
 
-/// The filters of the list of invitations.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct InvitationsQuery {
+list_query! {
+    /// The filters of the list of invitations.
+    struct InvitationsQuery;
     /// Only those in this state.
     #[param(inline)]
     state: Option<StateView>,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
 }
 
 /// List the invited users with their links, in the order of their names.
@@ -204,7 +196,7 @@ async fn list(
     let names = Names::read(&services, inviters, BTreeSet::new()).await?;
     Ok(Json(List::from_rows(
         found,
-        query.limit.get(),
+        query.limit,
         |invitation| {
             Cursor {
                 term: sort_key(&invitation.user),

@@ -89,6 +89,7 @@ async fn set(
     responses((status = 204, description = "The application has no logo."))
 )]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    context.run(RemoveLogo(id_of(&id, "application")?)).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context
+        .no_content(RemoveLogo(id_of(&id, "application")?))
+        .await
 }

@@ -173,6 +173,7 @@ async fn remove(
 ) -> Result<StatusCode, Problem> {
     let management = management(&owner, &key)?;
     let found = admin::managed_application(&context.0.services, &management).await?;
-    context.run(DeleteApplication(found.id().clone())).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context
+        .no_content(DeleteApplication(found.id().clone()))
+        .await
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use serde::Serialize;
+use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{Body, List, Page, PageLimit, Query, after};
+use super::input::{Body, List, Page, Query, after, list_query};
 use super::routes::Area;
 use crate::domain::admin::{self, Names, SettleReport, Settlement};
 use crate::domain::{Services, browser_words};
@@ -166,23 +166,15 @@ async fn names(services: &Services, reports: &[Report]) -> Result<Names, Problem
     Ok(Names::read(services, users.collect(), applications.collect()).await?)
 }
 
-/// The filters of the list of reports.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct ReportsQuery {
+list_query! {
+    /// The filters of the list of reports.
+    struct ReportsQuery;
     /// Only reports of the user with this id.
     user: Option<String>,
     /// Only reports that no administrator has settled.
     #[serde(default)]
     #[param(required = false)]
     open: bool,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
 }
 
 /// List reports.
@@ -200,20 +192,16 @@ async fn list(
     PageLanguage(language): PageLanguage,
     Query(query): Query<ReportsQuery>,
 ) -> Result<Json<List<ReportView>>, Problem> {
-    let ReportsQuery {
-        user,
-        open,
-        after: cursor,
-        limit,
-    } = query;
-    let user = user.as_deref().map(|id| id_of(id, "user")).transpose()?;
-    let before = after(cursor.as_deref())?;
+    let user = query.user.as_deref();
+    let user = user.map(|id| id_of(id, "user")).transpose()?;
+    let before = after(query.after.as_deref())?;
+    let open = query.open;
     let filter = ReportFilter { user, open };
-    let rows = admin::reports(&services, filter, before, limit.and_one()).await?;
+    let rows = admin::reports(&services, filter, before, query.limit.and_one()).await?;
     let names = names(&services, &rows).await?;
     Ok(Json(List::from_rows(
         rows,
-        limit.get(),
+        query.limit,
         |row| row.content.id.to_string(),
         |row| report_view(&services, row, &names, language),
     )))
@@ -279,7 +267,7 @@ async fn cooldowns(
     let names = Names::read(&services, users, BTreeSet::new()).await?;
     Ok(Json(List::from_rows(
         rows,
-        page.limit.get(),
+        page.limit,
         ToString::to_string,
         |row| CooldownView {
             user_id: row.user.to_string(),

@@ -108,7 +108,6 @@ async fn withdraw(
     Path(path): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     context
-        .run(WithdrawCertificate(certificate_of(&path)?))
-        .await?;
-    Ok(StatusCode::NO_CONTENT)
+        .no_content(WithdrawCertificate(certificate_of(&path)?))
+        .await
 }

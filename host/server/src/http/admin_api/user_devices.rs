@@ -131,8 +131,7 @@ pub(super) async fn end_link(
         user: id_of(&id, "user")?,
         link: id_of(&link, "open enrolment link")?,
     };
-    context.run(command).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(command).await
 }
 
 /// A device with which a user approves.
@@ -201,8 +200,9 @@ pub(super) async fn revoke_device(
     context: Context,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    context.run(RevokeDevice(id_of(&id, "device")?)).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context
+        .no_content(RevokeDevice(id_of(&id, "device")?))
+        .await
 }
 
 /// A user's recovery codes.

@@ -6,12 +6,12 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{ChangeBody, List, PageLimit, Query, Search, after};
+use super::input::{ChangeBody, List, PageLimit, Query, Search, after, list_query};
 use super::routes::Area;
 use crate::domain::admin::{CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserQuery};
 use crate::domain::{Services, admin};
@@ -218,11 +218,9 @@ async fn create(
     Ok((StatusCode::CREATED, view(user)))
 }
 
-/// The filters of the list of users.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-struct UsersQuery {
+list_query! {
+    /// The filters of the list of users.
+    struct UsersQuery;
     /// The beginning of the user name, of the email address or of a word of the full name; or a complete id, `did` or
     /// `sub`.
     #[serde(default)]
@@ -238,12 +236,6 @@ struct UsersQuery {
     #[param(inline, required = false)]
     #[serde(default)]
     order: OrderQuery,
-    /// The beginning of the page: `next` of the previous page.
-    after: Option<String>,
-    /// The maximum number of items on the page.
-    #[serde(default)]
-    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
-    limit: PageLimit,
 }
 
 /// List and search users.
@@ -259,26 +251,19 @@ async fn list(
     State(services): State<Arc<Services>>,
     Query(query): Query<UsersQuery>,
 ) -> Result<Json<UserListView>, Problem> {
-    let UsersQuery {
-        q,
-        state,
-        role,
-        order,
-        after: cursor,
-        limit,
-    } = query;
-    let q = q.text();
-    let total = match (&q, role) {
-        (None, None) => Some(admin::count_users(&services, state).await?),
+    let q = query.q.text();
+    let total = match (&q, query.role) {
+        (None, None) => Some(admin::count_users(&services, query.state).await?),
         _ => None,
     };
-    let filter = (state, role, order.into());
-    let rows = page(&services, q, filter, cursor.as_deref(), limit.and_one()).await?;
+    let filter = (query.state, query.role, query.order.into());
+    let cursor = query.after.as_deref();
+    let rows = page(&services, q, filter, cursor, query.limit).await?;
     let ids: Vec<UserId> = rows.iter().map(|(_, user)| user.id).collect();
     let notes = admin::notes_of_users(&services, &ids).await?;
     let List { items, next } = List::from_rows(
         rows,
-        limit.get(),
+        query.limit,
         |(cursor, _)| cursor.clone(),
         |(_, user)| ListedUserView {
             last_sign_in_at: notes.sign_ins.get(&user.id).copied().map(moment),
@@ -290,14 +275,15 @@ async fn list(
     Ok(Json(UserListView { items, next, total }))
 }
 
-/// Returns up to `limit` users after a cursor, each with its own cursor.
+/// Returns the users of a page after a cursor and the next one, each with its own cursor.
 pub(super) async fn page(
     services: &Services,
     q: Option<String>,
     (state, role, order): (Option<LifecycleState>, Option<ConsoleRole>, UserOrder),
     cursor: Option<&str>,
-    limit: u32,
+    limit: PageLimit,
 ) -> Result<Vec<(String, User)>, Problem> {
+    let limit = limit.and_one();
     if let Some(q) = q {
         let found = admin::find_users(
             services,
@@ -376,8 +362,7 @@ async fn update(
 /// Deletes the accounts, devices and consents as well, and erases the user's personal data from the audit log.
 #[utoipa::path(delete, path = "/users/{id}", responses((status = 204, description = "Deleted.")))]
 async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, Problem> {
-    context.run(DeleteUser(id_of(&id, "user")?)).await?;
-    Ok(StatusCode::NO_CONTENT)
+    context.no_content(DeleteUser(id_of(&id, "user")?)).await
 }
 
 /// Erase the personal data of a terminated user.
