@@ -33,7 +33,9 @@ pub enum Protocol {
 /// A grant type that an application may use at the token endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum GrantType {
     /// RFC 6749 section 4.1.
     AuthorizationCode,
@@ -42,24 +44,7 @@ pub enum GrantType {
     /// RFC 6749 section 4.4: the application acts as itself.
     ClientCredentials,
 }
-
-impl GrantType {
-    /// All grant types. A new application may use each of them.
-    pub const ALL: [Self; 3] = [
-        Self::AuthorizationCode,
-        Self::RefreshToken,
-        Self::ClientCredentials,
-    ];
-
-    /// Returns the name of the grant type in protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::AuthorizationCode => "authorization_code",
-            Self::RefreshToken => "refresh_token",
-            Self::ClientCredentials => "client_credentials",
-        }
-    }
-}
+crate::enum_texts!(GrantType);
 
 /// The subject identifier that an application receives for a user (OpenID Connect Core section 8).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

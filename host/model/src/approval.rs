@@ -131,7 +131,8 @@ impl ApprovalStage {
 }
 
 /// The origin of an approval request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum RequestKind {
     /// A name was typed in a browser without an earlier sign-in of this user, according to its cookies.
     Typed,
@@ -146,20 +147,7 @@ pub enum RequestKind {
     /// The user used a passkey on the login page. The approval exists from the beginning.
     Passkey,
 }
-
-impl RequestKind {
-    /// Returns the name of the kind in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Typed => "typed",
-            Self::KnownBrowser => "known_browser",
-            Self::StaleBrowser => "stale_browser",
-            Self::Qr => "qr",
-            Self::Action => "action",
-            Self::Passkey => "passkey",
-        }
-    }
-}
+crate::enum_texts!(RequestKind);
 
 /// The evidence of a user's approval.
 #[derive(Clone, Debug, PartialEq, Eq)]

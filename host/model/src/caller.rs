@@ -57,8 +57,7 @@ impl Caller {
     /// Returns all permissions of the caller.
     pub fn permissions(&self) -> Vec<Permission> {
         Permission::ALL
-            .iter()
-            .copied()
+            .into_iter()
             .filter(|permission| self.may(*permission))
             .collect()
     }

@@ -9,7 +9,9 @@ use crate::secret::Digest;
 /// The client authentication methods, by their registered names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ClientAuthMethod {
     /// The secret in the `Authorization` header (RFC 6749 section 2.3.1).
     ClientSecretBasic,
@@ -24,20 +26,9 @@ pub enum ClientAuthMethod {
     /// None: public clients.
     None,
 }
+crate::enum_texts!(ClientAuthMethod);
 
 impl ClientAuthMethod {
-    /// Returns the name of the method.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ClientSecretBasic => "client_secret_basic",
-            Self::ClientSecretPost => "client_secret_post",
-            Self::ClientSecretJwt => "client_secret_jwt",
-            Self::PrivateKeyJwt => "private_key_jwt",
-            Self::TlsClientCertificate => "tls_client_certificate",
-            Self::None => "none",
-        }
-    }
-
     /// Whether the method uses a client secret.
     pub const fn uses_secret(self) -> bool {
         matches!(

@@ -41,23 +41,15 @@ pub struct LeasedDelivery {
 }
 
 /// A vendor's result of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Ruling {
     /// The user approved.
     Approved,
     /// The user denied.
     Denied,
 }
-
-impl Ruling {
-    /// Returns the name of the decision.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-        }
-    }
-}
+crate::enum_texts!(Ruling);
 
 /// A user's identifier at a vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]

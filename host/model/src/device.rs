@@ -60,7 +60,8 @@ pub enum LinkState {
 }
 
 /// The way in which a device's enrolment link reached its user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum EnrolledBy {
     /// The server sent it by email.
     Email,
@@ -71,25 +72,7 @@ pub enum EnrolledBy {
     /// A recovery code created it.
     RecoveryCode,
 }
-
-impl EnrolledBy {
-    /// Returns the name in the database and in the admin API.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Email => "email",
-            Self::Link => "link",
-            Self::Device => "device",
-            Self::RecoveryCode => "recovery_code",
-        }
-    }
-
-    /// Returns the way with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Email, Self::Link, Self::Device, Self::RecoveryCode]
-            .into_iter()
-            .find(|way| way.as_str() == name)
-    }
-}
+crate::enum_texts!(EnrolledBy);
 
 /// The origin of a device: its link, and the request that used it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use crate::id::{EnrolmentId, UserId};
 use crate::user::User;
 
 /// The state of an invitation's email.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum MailDelivery {
     /// The email waits for its first or next attempt.
     Queued,
@@ -15,27 +16,11 @@ pub enum MailDelivery {
     /// The server stopped its attempts.
     Failed,
 }
-
-impl MailDelivery {
-    /// Returns the name in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Returns the state with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Queued, Self::Sent, Self::Failed]
-            .into_iter()
-            .find(|delivery| delivery.as_str() == name)
-    }
-}
+crate::enum_texts!(MailDelivery);
 
 /// The state of an invitation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum InvitationState {
     /// The user has no link.
     NoLink,
@@ -50,20 +35,7 @@ pub enum InvitationState {
     /// The link expired unused.
     Expired,
 }
-
-impl InvitationState {
-    /// Returns the name, which the store uses in filters.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoLink => "no_link",
-            Self::Link => "link",
-            Self::Queued => "queued",
-            Self::Sent => "sent",
-            Self::Failed => "failed",
-            Self::Expired => "expired",
-        }
-    }
-}
+crate::enum_texts!(InvitationState);
 
 /// The link of an invitation, without its secret.
 #[derive(Clone, Debug)]

@@ -103,34 +103,18 @@ impl FromStr for KeyPurpose {
 /// A signature algorithm of ID tokens (RFC 7518 section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::Display, strum::IntoStaticStr, strum::VariantArray)]
+#[serde(rename_all = "UPPERCASE")]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum SigningAlgorithm {
+    // The default is the first of all.
     /// RSASSA-PKCS1-v1_5 with SHA-256.
     #[default]
-    #[serde(rename = "RS256")]
     Rs256,
     /// RSASSA-PSS with SHA-256.
-    #[serde(rename = "PS256")]
     Ps256,
 }
-
-impl SigningAlgorithm {
-    /// All algorithms, the default first.
-    pub const ALL: [Self; 2] = [Self::Rs256, Self::Ps256];
-
-    /// Returns the name of the algorithm in a JWT's header.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Rs256 => "RS256",
-            Self::Ps256 => "PS256",
-        }
-    }
-}
-
-impl fmt::Display for SigningAlgorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+crate::enum_texts!(SigningAlgorithm);
 
 /// A text that is not the name of a supported algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -140,10 +124,7 @@ pub struct SigningAlgorithmError;
 impl FromStr for SigningAlgorithm {
     type Err = SigningAlgorithmError;
     fn from_str(text: &str) -> Result<Self, SigningAlgorithmError> {
-        Self::ALL
-            .into_iter()
-            .find(|algorithm| algorithm.as_str() == text)
-            .ok_or(SigningAlgorithmError)
+        Self::parse(text).ok_or(SigningAlgorithmError)
     }
 }
 
@@ -163,7 +144,9 @@ pub struct KeyTimes {
 /// The stage of a signing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SigningKeyStage))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum KeyStage {
     /// The key signs, and is in the key set.
     Signing,
@@ -178,20 +161,9 @@ pub enum KeyStage {
     /// Nothing needs the key any more.
     Expired,
 }
+crate::enum_texts!(KeyStage);
 
 impl KeyStage {
-    /// Returns the name of the stage.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Signing => "signing",
-            Self::Published => "published",
-            Self::Retired => "retired",
-            Self::Archived => "archived",
-            Self::Revoked => "revoked",
-            Self::Expired => "expired",
-        }
-    }
-
     /// Whether the key set contains the key.
     pub const fn is_in_key_set(self) -> bool {
         matches!(self, Self::Signing | Self::Published | Self::Retired)

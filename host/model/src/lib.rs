@@ -19,6 +19,7 @@ pub mod command;
 pub mod delivery;
 pub mod device;
 pub mod entropy;
+mod enum_texts;
 pub mod group;
 pub mod id;
 pub mod invitation;

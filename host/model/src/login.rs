@@ -180,17 +180,21 @@ impl LoginRequest {
 }
 
 /// The reason why an authenticated user is not signed in.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum SignInDenied {
     /// The application was deleted in the meantime.
+    #[strum(serialize = "application_deleted")]
     ApplicationGone,
     /// The application with this name is disabled.
     ApplicationDisabled(String),
     /// The requested address for the answer is no longer registered.
+    #[strum(serialize = "redirect_uri_removed")]
     AddressGone,
     /// The user has no account in the application with this name.
     NoAccount(String),
     /// The user's account in the application with this name is suspended or terminated.
+    #[strum(serialize = "account_inactive")]
     AccountClosed(String),
     /// The application with this name identifies users by their address, and the user's address is not confirmed.
     AddressNotConfirmed(String),
@@ -204,23 +208,14 @@ pub enum SignInDenied {
         reason: String,
     },
     /// The sign-in is a test sign-in of another administrator.
+    #[strum(serialize = "other_test_sign_in")]
     OthersTestSignIn,
 }
 
 impl SignInDenied {
     /// Returns the stable name of the reason, for the log and the audit log.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::ApplicationGone => "application_deleted",
-            Self::ApplicationDisabled(_) => "application_disabled",
-            Self::AddressGone => "redirect_uri_removed",
-            Self::NoAccount(_) => "no_account",
-            Self::AccountClosed(_) => "account_inactive",
-            Self::UserInactive => "user_inactive",
-            Self::Plugin { .. } => "plugin",
-            Self::AddressNotConfirmed(_) => "address_not_confirmed",
-            Self::OthersTestSignIn => "other_test_sign_in",
-        }
+    pub fn as_str(&self) -> &'static str {
+        self.into()
     }
 }
 

@@ -15,7 +15,8 @@ pub struct ApplicationLogo {
 }
 
 /// The format of a logo. None of them can contain a script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum LogoFormat {
     /// Portable Network Graphics.
     Png,
@@ -24,6 +25,7 @@ pub enum LogoFormat {
     /// WebP.
     Webp,
 }
+crate::enum_texts!(LogoFormat);
 
 /// An error in the file of a logo. The message describes the expected file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,22 +39,6 @@ pub enum LogoError {
 }
 
 impl LogoFormat {
-    /// Returns the stored name of the format.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Png => "png",
-            Self::Jpeg => "jpeg",
-            Self::Webp => "webp",
-        }
-    }
-
-    /// Returns the format with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        [Self::Png, Self::Jpeg, Self::Webp]
-            .into_iter()
-            .find(|kind| kind.as_str() == name)
-    }
-
     /// Returns the media type (RFC 2046, RFC 9649).
     pub const fn media_type(self) -> &'static str {
         match self {

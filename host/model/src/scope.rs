@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 /// An OpenID Connect scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Scope {
     /// Required in every authentication request.
     #[serde(rename = "openid")]
+    #[strum(serialize = "openid")]
     OpenId,
     /// The user's profile and account.
     Profile,
@@ -26,19 +29,9 @@ pub enum Scope {
     /// A refresh token, so that the application can act in the user's absence (OpenID Connect Core section 11).
     OfflineAccess,
 }
+crate::enum_texts!(Scope);
 
 impl Scope {
-    /// All scopes.
-    pub const ALL: [Self; 7] = [
-        Self::OpenId,
-        Self::Profile,
-        Self::Email,
-        Self::Phone,
-        Self::Address,
-        Self::Groups,
-        Self::OfflineAccess,
-    ];
-
     /// The default scopes of a new application: all except `address`, because it reveals where users live, and
     /// `groups`, because few applications use them.
     pub const DEFAULT: [Self; 5] = [
@@ -48,19 +41,6 @@ impl Scope {
         Self::Phone,
         Self::OfflineAccess,
     ];
-
-    /// Returns the name of the scope in protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::OpenId => "openid",
-            Self::Profile => "profile",
-            Self::Email => "email",
-            Self::Phone => "phone",
-            Self::Address => "address",
-            Self::Groups => "groups",
-            Self::OfflineAccess => "offline_access",
-        }
-    }
 
     /// Returns the claims of the scope (OpenID Connect Core section 5.4, and Assent's own), except the claims of every
     /// ID token.
@@ -110,13 +90,7 @@ pub struct Scopes(BTreeSet<Scope>);
 impl Scopes {
     /// Parses the known scopes of a request. Unknown names are ignored.
     pub fn parse_known(text: &str) -> Self {
-        let named: Vec<&str> = text.split(' ').collect();
-        Self(
-            Scope::ALL
-                .into_iter()
-                .filter(|scope| named.contains(&scope.as_str()))
-                .collect(),
-        )
+        text.split(' ').filter_map(Scope::parse).collect()
     }
 
     /// Whether the set contains `scope`.
@@ -132,9 +106,7 @@ impl Scopes {
     /// Parses the scopes of a request. Returns `None` if a name is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         let named = text.split(' ').filter(|name| !name.is_empty());
-        named
-            .map(|name| Scope::ALL.into_iter().find(|scope| scope.as_str() == name))
-            .collect()
+        named.map(Scope::parse).collect()
     }
 
     /// Returns the set without `scope`.

@@ -47,31 +47,26 @@ impl Authentication {
 }
 
 /// The assurance of an authentication (OpenID Connect Core section 2, `acr`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum Acr {
     /// A proof with the device's own key, which this server verified.
+    #[strum(serialize = "urn:assent:acr:device")]
     Device,
     /// An approval by a vendor.
+    #[strum(serialize = "urn:assent:acr:delegated")]
     Delegated,
     /// An assertion of a passkey on the login page. The browser bound it to this server's origin (OpenID Connect EAP
     /// ACR Values 1.0 section 2).
+    #[strum(serialize = "phr")]
     PhishingResistant,
 }
-
-impl Acr {
-    /// Returns the value in protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Device => "urn:assent:acr:device",
-            Self::Delegated => "urn:assent:acr:delegated",
-            Self::PhishingResistant => "phr",
-        }
-    }
-}
+crate::enum_texts!(Acr);
 
 /// An authentication method (RFC 8176 section 2, OpenID Connect EAP ACR Values 1.0 section 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Amr {
     /// Proof of possession of a key in software.
     Swk,
@@ -86,21 +81,11 @@ pub enum Amr {
     /// Another channel than the browser's. The methods on that channel are unknown.
     Mca,
 }
+crate::enum_texts!(Amr);
 
 impl Amr {
     /// The methods of a passkey sign-in.
     pub const BY_PASSKEY: [Self; 3] = [Self::Pop, Self::User, Self::Mfa];
-
-    /// Returns the name of the method in protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Swk => "swk",
-            Self::Pop => "pop",
-            Self::User => "user",
-            Self::Mfa => "mfa",
-            Self::Mca => "mca",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@ use crate::secret::Digest;
 /// The user's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Decision {
     /// Permit the sign-in or the action.
     Approve,
@@ -22,17 +24,9 @@ pub enum Decision {
     /// Reject it, and start a cooldown, because the request was not the user's.
     Report,
 }
+crate::enum_texts!(Decision);
 
 impl Decision {
-    /// Returns the name of the decision, in texts and in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approve => "approve",
-            Self::Deny => "deny",
-            Self::Report => "report",
-        }
-    }
-
     /// Returns the name of the outcome of this decision, for the log.
     pub const fn outcome(self) -> &'static str {
         match self {

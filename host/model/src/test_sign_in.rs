@@ -46,23 +46,15 @@ pub enum TestSignInStage {
 }
 
 /// The result of a test sign-in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum TestSignInOutcome {
     /// The application would have signed the user in.
     Completed,
     /// The application would not have signed the user in.
     Failed,
 }
-
-impl TestSignInOutcome {
-    /// Returns the stable name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-        }
-    }
-}
+crate::enum_texts!(TestSignInOutcome);
 
 /// A browser, and the user who is signed in there.
 #[derive(Clone, Copy, Debug)]
@@ -143,7 +135,9 @@ impl OpenTestSignIn {
 /// A step of a test sign-in. The values are in the order of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum TestSignInStep {
     /// The server created the request.
     Request,
@@ -170,42 +164,9 @@ pub enum TestSignInStep {
     /// The UserInfo endpoint was called.
     Userinfo,
 }
+crate::enum_texts!(TestSignInStep);
 
 impl TestSignInStep {
-    /// All steps, in their order.
-    pub const ALL: [Self; 12] = [
-        Self::Request,
-        Self::Validation,
-        Self::Identification,
-        Self::ApprovalRequest,
-        Self::Approval,
-        Self::Account,
-        Self::Consent,
-        Self::NameId,
-        Self::Claims,
-        Self::Response,
-        Self::TokenExchange,
-        Self::Userinfo,
-    ];
-
-    /// Returns the stable name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Request => "request",
-            Self::Validation => "validation",
-            Self::Identification => "identification",
-            Self::ApprovalRequest => "approval_request",
-            Self::Approval => "approval",
-            Self::Account => "account",
-            Self::Consent => "consent",
-            Self::NameId => "name_id",
-            Self::Claims => "claims",
-            Self::Response => "response",
-            Self::TokenExchange => "token_exchange",
-            Self::Userinfo => "userinfo",
-        }
-    }
-
     /// Returns the title for the console.
     pub const fn title(self) -> &'static str {
         match self {

@@ -13,7 +13,9 @@ use profile::Profile;
 /// The lifecycle state of a user or an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum LifecycleState {
     /// Not active yet: the user has no device, or never signed in to the account.
     Invited,
@@ -24,6 +26,7 @@ pub enum LifecycleState {
     /// May never sign in again.
     Terminated,
 }
+crate::enum_texts!(LifecycleState);
 
 /// A transition between states that is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,24 +41,6 @@ pub struct TransitionError {
 }
 
 impl LifecycleState {
-    /// All states.
-    pub const ALL: [Self; 4] = [
-        Self::Invited,
-        Self::Active,
-        Self::Suspended,
-        Self::Terminated,
-    ];
-
-    /// Returns the name of the state.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Invited => "invited",
-            Self::Active => "active",
-            Self::Suspended => "suspended",
-            Self::Terminated => "terminated",
-        }
-    }
-
     /// Returns the next state. A state may always be kept. No state returns to invited, and a termination is final.
     ///
     /// # Errors
@@ -79,7 +64,9 @@ impl LifecycleState {
 /// A role in the console.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ConsoleRole {
     /// All permissions.
     Owner,
@@ -90,18 +77,7 @@ pub enum ConsoleRole {
     /// Only permissions to read.
     Auditor,
 }
-
-impl ConsoleRole {
-    /// Returns the name of the role.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Owner => "owner",
-            Self::Admin => "admin",
-            Self::Support => "support",
-            Self::Auditor => "auditor",
-        }
-    }
-}
+crate::enum_texts!(ConsoleRole);
 
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,6 +12,8 @@ use crate::administration::permission::{Permission, READS};
 /// A permission of an application in the admin API, where it acts as a service account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case", prefix = "admin:")]
 pub enum AdminScope {
     /// To read everything.
     #[serde(rename = "admin:read")]
@@ -29,28 +31,9 @@ pub enum AdminScope {
     #[serde(rename = "admin:operate")]
     Operate,
 }
+crate::enum_texts!(AdminScope);
 
 impl AdminScope {
-    /// All admin scopes.
-    pub const ALL: [Self; 5] = [
-        Self::Read,
-        Self::Users,
-        Self::Applications,
-        Self::Audit,
-        Self::Operate,
-    ];
-
-    /// Returns the name of the scope in protocols.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "admin:read",
-            Self::Users => "admin:users",
-            Self::Applications => "admin:applications",
-            Self::Audit => "admin:audit",
-            Self::Operate => "admin:operate",
-        }
-    }
-
     /// Returns a short description.
     pub const fn summary(self) -> &'static str {
         match self {
@@ -107,23 +90,13 @@ pub struct AdminScopes(BTreeSet<AdminScope>);
 impl AdminScopes {
     /// Parses the known admin scopes in a text. Unknown names are ignored.
     pub fn parse_known(text: &str) -> Self {
-        let named: Vec<&str> = text.split(' ').collect();
-        AdminScope::ALL
-            .into_iter()
-            .filter(|scope| named.contains(&scope.as_str()))
-            .collect()
+        text.split(' ').filter_map(AdminScope::parse).collect()
     }
 
     /// Parses the admin scopes in a text. Returns `None` if a name is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         let named = text.split(' ').filter(|name| !name.is_empty());
-        named
-            .map(|name| {
-                AdminScope::ALL
-                    .into_iter()
-                    .find(|scope| scope.as_str() == name)
-            })
-            .collect()
+        named.map(AdminScope::parse).collect()
     }
 
     /// Whether the set is empty.

@@ -15,21 +15,11 @@ macro_rules! permissions {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
         /// A permission of the admin API. Each route declares the permission that it requires.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+        #[derive(strum::IntoStaticStr, strum::VariantArray)]
         pub enum Permission {
-            $($(#[$doc])* #[serde(rename = $text)] $name,)*
+            $($(#[$doc])* #[serde(rename = $text)] #[strum(serialize = $text)] $name,)*
         }
-
-        impl Permission {
-            /// All permissions.
-            pub const ALL: &[Self] = &[$(Self::$name,)*];
-
-            /// The permission's stable name.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-        }
+        crate::enum_texts!(Permission);
 
         // The derive macro does not support names from this macro.
         #[cfg(feature = "openapi")]
@@ -102,9 +92,6 @@ pub(super) const READS: &[Permission] = &[
 ];
 
 impl ConsoleRole {
-    /// All roles.
-    pub const ALL: [Self; 4] = [Self::Owner, Self::Admin, Self::Support, Self::Auditor];
-
     /// Whether the role grants this permission.
     pub fn gives(self, permission: Permission) -> bool {
         use Permission::{AccountsRead, AccountsState, Me, RolesWrite, UsersRead, UsersWrite};

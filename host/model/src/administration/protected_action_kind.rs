@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 /// Otherwise an attacker with access to the administrator's browser could cause harm with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum ProtectedActionKind {
     /// Deletes a user.
     DeleteUser,
@@ -69,39 +71,9 @@ pub enum ProtectedActionKind {
     /// Applies a manifest, or one application of a manifest: creates, updates and deletes the objects of its owner.
     ApplyManifest,
 }
+crate::enum_texts!(ProtectedActionKind);
 
 impl ProtectedActionKind {
-    /// All kinds.
-    pub const ALL: [Self; 27] = [
-        Self::DeleteUser,
-        Self::EraseUser,
-        Self::UpdateUser,
-        Self::ImportTable,
-        Self::EnrolDevice,
-        Self::SetExternalAuthenticator,
-        Self::CreateAccount,
-        Self::UpdateAccount,
-        Self::DeleteAccount,
-        Self::UpdateGroup,
-        Self::DeleteGroup,
-        Self::ChangeAccess,
-        Self::RevokeDevice,
-        Self::SettleReport,
-        Self::CreateRecoveryCodes,
-        Self::DeleteApplication,
-        Self::GrantAdminScopes,
-        Self::UpdateApplication,
-        Self::ApplyMetadata,
-        Self::RotateClientSecret,
-        Self::DeleteClientSecret,
-        Self::RotateKey,
-        Self::RevokeKey,
-        Self::ReloadPlugins,
-        Self::RollBackPlugins,
-        Self::TryComponent,
-        Self::ApplyManifest,
-    ];
-
     /// Whether the effect of the action cannot be undone, so that a client should ask for a confirmation.
     pub const fn is_irreversible(self) -> bool {
         matches!(
@@ -116,43 +88,5 @@ impl ProtectedActionKind {
                 | Self::SettleReport
                 | Self::RevokeKey
         )
-    }
-
-    /// Returns the stable name of the kind, for the OpenAPI document and the audit log.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::DeleteUser => "delete-user",
-            Self::EraseUser => "erase-user",
-            Self::UpdateUser => "update-user",
-            Self::ImportTable => "import-table",
-            Self::EnrolDevice => "enrol-device",
-            Self::SetExternalAuthenticator => "set-external-authenticator",
-            Self::CreateAccount => "create-account",
-            Self::UpdateAccount => "update-account",
-            Self::DeleteAccount => "delete-account",
-            Self::UpdateGroup => "update-group",
-            Self::DeleteGroup => "delete-group",
-            Self::ChangeAccess => "change-access",
-            Self::RevokeDevice => "revoke-device",
-            Self::SettleReport => "settle-report",
-            Self::CreateRecoveryCodes => "create-recovery-codes",
-            Self::DeleteApplication => "delete-application",
-            Self::GrantAdminScopes => "grant-admin-scopes",
-            Self::UpdateApplication => "update-application",
-            Self::ApplyMetadata => "apply-metadata",
-            Self::RotateClientSecret => "rotate-client-secret",
-            Self::DeleteClientSecret => "delete-client-secret",
-            Self::RotateKey => "rotate-key",
-            Self::RevokeKey => "revoke-key",
-            Self::ReloadPlugins => "reload-plugins",
-            Self::RollBackPlugins => "roll-back-plugins",
-            Self::TryComponent => "try-component",
-            Self::ApplyManifest => "apply-manifest",
-        }
-    }
-
-    /// Returns the kind with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }

@@ -238,22 +238,11 @@ impl Actor {
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
         /// An event of the audit log. The names are stable, because readers of the log depend on them.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
         pub enum Event {
-            $($(#[$doc])* $name,)*
+            $($(#[$doc])* #[strum(serialize = $text)] $name,)*
         }
-
-        impl Event {
-            /// All events.
-            pub const ALL: &[Self] = &[$(Self::$name,)*];
-
-            /// Returns the stable name of the event.
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$name => $text,)*
-                }
-            }
-        }
+        crate::enum_texts!(Event);
     };
 }
 
@@ -447,14 +436,6 @@ impl Event {
                 | Self::RecoveryCodesCreated
                 | Self::RecoveryCodeUsed
         )
-    }
-
-    /// Returns the event with this name.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|event| event.as_str() == name)
     }
 }
 

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn events_and_actors_round_trip_through_their_names() {
     for event in Event::ALL {
-        assert_eq!(Event::parse(event.as_str()), Some(*event));
+        assert_eq!(Event::parse(event.as_str()), Some(event));
     }
     let id = [7; 16];
     let actors = [

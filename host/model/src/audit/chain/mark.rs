@@ -3,23 +3,15 @@
 use crate::secret::Digest;
 
 /// An end of a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum End {
     /// The last entry that retention deleted. The lane begins after it.
     Anchor,
     /// The last entry of a transaction, after which the lane may end.
     Head,
 }
-
-impl End {
-    /// Returns the name in the input of the code.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Anchor => "anchor",
-            Self::Head => "head",
-        }
-    }
-}
+crate::enum_texts!(End);
 
 /// A position in a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use crate::clock::Timestamp;
 use crate::secret::Digest;
 
 /// The position and the kind of a break in a chain.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Break {
     /// An entry was changed after it was written.
     #[error("entry {seq} ({id}) was changed")]
@@ -59,6 +60,7 @@ pub enum Break {
     },
     /// An entry has no position in the chain.
     #[error("entry {id} was inserted: it has no position in a lane")]
+    #[strum(serialize = "inserted")]
     Stray {
         /// Its id.
         id: String,
@@ -92,20 +94,8 @@ pub enum Break {
 
 impl Break {
     /// Returns the stable name of the kind of break.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Changed { .. } => "changed",
-            Self::PersonalChanged { .. } => "personal_changed",
-            Self::PersonalRemoved { .. } => "personal_removed",
-            Self::Replaced { .. } => "replaced",
-            Self::Missing { .. } => "missing",
-            Self::CutOff { .. } => "cut_off",
-            Self::Stray { .. } => "inserted",
-            Self::OutOfOrder { .. } => "out_of_order",
-            Self::AnchorForged { .. } => "anchor_forged",
-            Self::HeadForged { .. } => "head_forged",
-            Self::RootForged => "root_forged",
-        }
+    pub fn kind(&self) -> &'static str {
+        self.into()
     }
 
     /// Returns the position of the break; `None` for an entry without a position.

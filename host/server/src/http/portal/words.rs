@@ -627,7 +627,7 @@ mod tests {
         let by = AuditContext::new(Actor::Server, Origin::default());
         let mut seen = BTreeSet::new();
         for event in Event::ALL {
-            let entry = Entry::new(*event, &by, Timestamp::from_millis(0), &SystemEntropy);
+            let entry = Entry::new(event, &by, Timestamp::from_millis(0), &SystemEntropy);
             let words = activity_message(&entry, None, &Message::new("claim-name"));
             assert!(seen.insert(format!("{words:?}")), "{event:?}: {words:?}");
         }
