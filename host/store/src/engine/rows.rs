@@ -71,23 +71,11 @@ pub(crate) const fn moment(millis: i64) -> Timestamp {
 }
 
 pub(crate) fn lifecycle_state(text: &str, cell: Cell<'_>) -> Result<LifecycleState> {
-    match text {
-        "invited" => Ok(LifecycleState::Invited),
-        "active" => Ok(LifecycleState::Active),
-        "suspended" => Ok(LifecycleState::Suspended),
-        "terminated" => Ok(LifecycleState::Terminated),
-        _ => Err(cell.unexpected()),
-    }
+    LifecycleState::parse(text).ok_or_else(|| cell.unexpected())
 }
 
 pub(crate) fn console_role(text: &str, cell: Cell<'_>) -> Result<ConsoleRole> {
-    match text {
-        "owner" => Ok(ConsoleRole::Owner),
-        "admin" => Ok(ConsoleRole::Admin),
-        "support" => Ok(ConsoleRole::Support),
-        "auditor" => Ok(ConsoleRole::Auditor),
-        _ => Err(cell.unexpected()),
-    }
+    ConsoleRole::parse(text).ok_or_else(|| cell.unexpected())
 }
 
 /// The number of a token epoch.

@@ -8,23 +8,15 @@ use crate::engine::sql::{Connection, DatabaseKind};
 use assent_model::secret::Digest;
 
 /// The effect of a migration on instances of earlier releases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum MigrationKind {
     /// It adds to the schema. Earlier releases continue to work.
     Expand,
     /// It removes parts that earlier releases use. It is applied once none of them runs.
     Contract,
 }
-
-impl MigrationKind {
-    /// The word in file names and in the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Expand => "expand",
-            Self::Contract => "contract",
-        }
-    }
-}
+assent_model::enum_texts!(MigrationKind);
 
 /// One slice of a backfill. It writes up to `limit` rows with ids that follow `after`, which is empty at first. It
 /// returns the id after which the next slice continues, or `None` if there are no more rows. A slice may run again.

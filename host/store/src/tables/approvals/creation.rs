@@ -18,7 +18,8 @@ use assent_model::change::Change;
 use assent_model::id::{LoginId, UserId};
 
 /// The outcome of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum RequestOutcome {
     /// The request must be sent to the devices of this user.
     Prompted(UserId),
@@ -34,13 +35,8 @@ pub enum RequestOutcome {
 
 impl RequestOutcome {
     /// Returns the name of the outcome, for the log.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Prompted(_) => "prompted",
-            Self::NotPrompted => "not_prompted",
-            Self::NotOpen => "not_open",
-            Self::TooMany => "too_many",
-        }
+    pub fn as_str(self) -> &'static str {
+        self.into()
     }
 }
 

@@ -32,9 +32,10 @@ impl TryFrom<TestSignInRow> for TestSignIn {
     type Error = StoreError;
     fn try_from(row: TestSignInRow) -> Result<Self> {
         let stage = match (row.outcome.as_deref(), row.claimed_at) {
-            (Some("completed"), _) => TestSignInStage::Finished(TestSignInOutcome::Completed),
-            (Some("failed"), _) => TestSignInStage::Finished(TestSignInOutcome::Failed),
-            (Some(_), _) => return Err(cell("test_sign_ins", "outcome", &row.id).unexpected()),
+            (Some(outcome), _) => TestSignInStage::Finished(
+                TestSignInOutcome::parse(outcome)
+                    .ok_or_else(|| cell("test_sign_ins", "outcome", &row.id).unexpected())?,
+            ),
             (None, Some(_)) => TestSignInStage::Claimed,
             (None, None) => TestSignInStage::Open,
         };
@@ -170,15 +171,10 @@ impl Store {
         .bind(id.to_string())
         .fetch_all(&self.readers)
         .await?;
-        let known = |text: &str| {
-            TestSignInStep::ALL
-                .into_iter()
-                .find(|step| step.as_str() == text)
-        };
         let mut steps = rows
             .into_iter()
             .map(|(name, at, sealed)| {
-                let name = known(&name).ok_or_else(|| {
+                let name = TestSignInStep::parse(&name).ok_or_else(|| {
                     cell("test_sign_in_steps", "name", &id.to_string()).unexpected()
                 })?;
                 Ok(StepRecord {
