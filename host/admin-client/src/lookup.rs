@@ -9,7 +9,8 @@ use crate::connection::Api;
 use crate::error::{CommandError, ErrorKind};
 
 /// The kinds of objects that a command accepts by name or id.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum ResourceKind {
     /// A user, by name or email address.
     User,
@@ -20,6 +21,7 @@ pub enum ResourceKind {
     /// An account, by its user, if the application is known.
     Account,
 }
+assent_model::enum_texts!(ResourceKind);
 
 impl ResourceKind {
     /// Returns the kind of object that a parameter or a member with this name refers to.
@@ -36,16 +38,6 @@ impl ResourceKind {
     /// Returns the kind of object that the entries of a list with this name refer to.
     pub fn from_list(name: &str) -> Option<Self> {
         (name == "users").then_some(Self::User)
-    }
-
-    /// Returns the noun for help texts and messages.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::User => "user",
-            Self::Application => "application",
-            Self::Group => "group",
-            Self::Account => "account",
-        }
     }
 
     /// Whether a text is an id.

@@ -135,10 +135,7 @@ pub(super) fn check_limits(bytes: &[u8], limits: &CallLimits) -> Result<(), Stri
 fn world_of(exports: &[String]) -> Result<(World, &str), String> {
     for export in exports {
         let (interface, version) = split_version(export);
-        if let Some(world) = World::ALL
-            .into_iter()
-            .find(|world| world.export() == interface)
-        {
+        if let Some(world) = World::parse(interface) {
             return Ok((world, version));
         }
     }

@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The destination of claims. A preview uses the sink that it previews, so a plugin cannot detect a preview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Sink {
     /// OpenID Connect Core 1.0, section 2.
     IdToken,
@@ -16,23 +18,16 @@ pub enum Sink {
     /// SAML 2.0 Core, section 2.7.3.
     SamlAssertion,
 }
+assent_model::enum_texts!(Sink);
 
-impl Sink {
-    /// All destinations.
-    pub const ALL: [Self; 4] = [
-        Self::IdToken,
-        Self::Userinfo,
-        Self::Introspection,
-        Self::SamlAssertion,
-    ];
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Returns its name in the contract.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::IdToken => "id-token",
-            Self::Userinfo => "userinfo",
-            Self::Introspection => "introspection",
-            Self::SamlAssertion => "saml-assertion",
+    #[test]
+    fn sinks_are_serialized_as_their_texts() {
+        for variant in Sink::ALL {
+            assert_eq!(serde_json::json!(variant), variant.as_str());
         }
     }
 }

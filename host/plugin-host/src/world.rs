@@ -1,23 +1,23 @@
 //! The contracts, by role.
 
 /// A contract that the server supports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// The texts are the interfaces that a component of the world exports, without their version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum World {
     /// `assent:claims`, world `claim-mapper`.
+    #[strum(serialize = "assent:claims/mapper")]
     ClaimMapper,
     /// `assent:approval`, world `approval-channel`.
+    #[strum(serialize = "assent:approval/channel")]
     ApprovalChannel,
     /// `assent:approval`, world `delegated-approval-channel`.
+    #[strum(serialize = "assent:approval/delegated-channel")]
     DelegatedChannel,
 }
+assent_model::enum_texts!(World);
 
 impl World {
-    pub(crate) const ALL: [Self; 3] = [
-        Self::ClaimMapper,
-        Self::ApprovalChannel,
-        Self::DelegatedChannel,
-    ];
-
     /// Returns the name of the role, with its article.
     pub const fn role(self) -> &'static str {
         match self {
@@ -32,15 +32,6 @@ impl World {
         match self {
             Self::ClaimMapper => "assent:claims",
             Self::ApprovalChannel | Self::DelegatedChannel => "assent:approval",
-        }
-    }
-
-    /// Returns the interface that a component of this world exports, without its version.
-    pub(crate) const fn export(self) -> &'static str {
-        match self {
-            Self::ClaimMapper => "assent:claims/mapper",
-            Self::ApprovalChannel => "assent:approval/channel",
-            Self::DelegatedChannel => "assent:approval/delegated-channel",
         }
     }
 }

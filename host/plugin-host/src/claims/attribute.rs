@@ -22,7 +22,8 @@ pub struct SamlAttribute {
 pub(super) const BASIC: &str = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
 
 /// The type of an attribute's values (XML Schema Part 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "camelCase", prefix = "xs:")]
 pub enum ValueType {
     /// `xs:string`
     String,
@@ -33,24 +34,14 @@ pub enum ValueType {
     /// `xs:dateTime`
     DateTime,
     /// `xs:anyURI`
+    #[strum(serialize = "anyURI")]
     AnyUri,
     /// `xs:base64Binary`
     Base64Binary,
 }
+assent_model::enum_texts!(ValueType);
 
 impl ValueType {
-    /// Returns the value of `xsi:type`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::String => "xs:string",
-            Self::Boolean => "xs:boolean",
-            Self::Integer => "xs:integer",
-            Self::DateTime => "xs:dateTime",
-            Self::AnyUri => "xs:anyURI",
-            Self::Base64Binary => "xs:base64Binary",
-        }
-    }
-
     /// Returns whether a value is valid for this type.
     pub(super) fn admits(self, value: &str) -> bool {
         match self {

@@ -41,27 +41,18 @@ const DOCUMENT_LEVEL: Level = Level::Precise(9);
 /// The quality of lists, which are compressed for each response.
 const LIST_LEVEL: Level = Level::Precise(5);
 
-/// A content coding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A content coding, the preferred ones first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum Coding {
+    #[strum(serialize = "br")]
     Brotli,
     Gzip,
     Identity,
 }
+assent_model::enum_texts!(Coding);
 
 impl Coding {
-    /// All codings, the preferred ones first.
-    pub(super) const ALL: [Self; 3] = [Self::Brotli, Self::Gzip, Self::Identity];
-
-    /// The name of the coding in headers.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Brotli => "br",
-            Self::Gzip => "gzip",
-            Self::Identity => "identity",
-        }
-    }
-
     fn from_name(name: &str) -> Option<Self> {
         // `x-gzip` is another name of `gzip` (section 8.4.1.3).
         if name.eq_ignore_ascii_case("x-gzip") {

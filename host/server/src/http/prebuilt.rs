@@ -137,7 +137,7 @@ struct Question {
 impl Question {
     /// Parses a request. Returns `None` if the router must respond.
     fn of(request: &Request) -> Option<Self> {
-        let document = Document::from_path(request.uri().path())?;
+        let document = Document::parse(request.uri().path())?;
         let is_plain = matches!(*request.method(), Method::GET | Method::HEAD)
             && request.uri().query().is_none()
             && request.body().is_end_stream()
@@ -152,37 +152,21 @@ impl Question {
     }
 }
 
-#[derive(Clone, Copy)]
+/// A document, with its path.
+#[derive(Clone, Copy, strum::IntoStaticStr, strum::VariantArray)]
 enum Document {
+    #[strum(serialize = "/oidc/.well-known/openid-configuration")]
     Discovery,
+    #[strum(serialize = "/.well-known/oauth-authorization-server/oidc")]
     AuthorizationServer,
+    #[strum(serialize = "/oidc/jwks")]
     KeySet,
+    #[strum(serialize = "/healthz")]
     Liveness,
 }
+assent_model::enum_texts!(Document);
 
 impl Document {
-    const ALL: [Self; 4] = [
-        Self::Discovery,
-        Self::AuthorizationServer,
-        Self::KeySet,
-        Self::Liveness,
-    ];
-
-    const fn path(self) -> &'static str {
-        match self {
-            Self::Discovery => "/oidc/.well-known/openid-configuration",
-            Self::AuthorizationServer => "/.well-known/oauth-authorization-server/oidc",
-            Self::KeySet => "/oidc/jwks",
-            Self::Liveness => "/healthz",
-        }
-    }
-
-    fn from_path(path: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|document| document.path() == path)
-    }
-
     /// The coding of the response to a request with these headers.
     fn coding_for(self, headers: &HeaderMap) -> Coding {
         match self {
@@ -329,7 +313,7 @@ impl Prebuilt {
         (document, coding): (Document, Coding),
         version: Version,
     ) -> Option<Arc<PrebuiltResponse>> {
-        let plain = Request::get(document.path())
+        let plain = Request::get(document.as_str())
             .header(ACCEPT_ENCODING, coding.as_str())
             .body(Body::empty())
             .ok()?;

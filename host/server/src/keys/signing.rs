@@ -21,23 +21,16 @@ pub struct SigningError(#[from] ErrorStack);
 
 /// The type of a signed token (`typ`, RFC 7515 section 4.1.9), so that tokens of different types are not confused (RFC
 /// 8725 section 3.11).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
 pub enum TokenType {
-    /// An ID token: `JWT`.
+    /// An ID token.
+    #[strum(serialize = "JWT")]
     IdToken,
-    /// A logout token: `logout+jwt` (OpenID Connect Back-Channel Logout 1.0 section 2.4).
+    /// A logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4).
+    #[strum(serialize = "logout+jwt")]
     LogoutToken,
 }
-
-impl TokenType {
-    /// Returns the `typ` of the header.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::IdToken => "JWT",
-            Self::LogoutToken => "logout+jwt",
-        }
-    }
-}
+assent_model::enum_texts!(TokenType);
 
 /// A private key that signs tokens: RSA of 2048 bits, for one algorithm.
 #[derive(Clone, Debug)]

@@ -66,7 +66,8 @@ impl TokenError {
 
 /// An error that the browser's redirect takes to the application (RFC 6749 section 4.1.2.1, OpenID Connect Core section
 /// 3.1.2.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum AuthorizeErrorCode {
     /// A parameter is missing, malformed or repeated.
     InvalidRequest,
@@ -95,27 +96,7 @@ pub enum AuthorizeErrorCode {
     /// The server or a plugin failed.
     ServerError,
 }
-
-impl AuthorizeErrorCode {
-    /// The `error` code.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidRequest => "invalid_request",
-            Self::InvalidScope => "invalid_scope",
-            Self::UnsupportedResponseType => "unsupported_response_type",
-            Self::UnauthorizedClient => "unauthorized_client",
-            Self::LoginRequired => "login_required",
-            Self::ConsentRequired => "consent_required",
-            Self::InteractionRequired => "interaction_required",
-            Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
-            Self::AccessDenied => "access_denied",
-            Self::RequestNotSupported => "request_not_supported",
-            Self::RequestUriNotSupported => "request_uri_not_supported",
-            Self::RegistrationNotSupported => "registration_not_supported",
-            Self::ServerError => "server_error",
-        }
-    }
-}
+assent_model::enum_texts!(AuthorizeErrorCode);
 
 /// The reason of a failed client authentication, for the client's developer. It contains only facts that every client
 /// with knowledge of the client ID may know.

@@ -51,14 +51,14 @@ pub fn with_nonce(mut claims: Map<String, Value>, nonce: &str) -> Map<String, Va
 }
 
 fn set_claim(claims: &mut Map<String, Value>, claim: AtSignIn, value: Value) {
-    claims.insert(claim.name().to_owned(), value);
+    claims.insert(claim.as_str().to_owned(), value);
 }
 
 /// Returns the `session_state` of the token response: the `sid` of the ID token with these claims, if the application
 /// has that setting.
 pub fn session_state(application: &Application, claims: &Map<String, Value>) -> Option<String> {
     let sid = claims
-        .get(AtSignIn::Sid.name())
+        .get(AtSignIn::Sid.as_str())
         .filter(|_| application.settings.session_state)?;
     sid.as_str().map(str::to_owned)
 }

@@ -1,11 +1,14 @@
 //! The reasons why an email was not sent.
 
 /// The step at which the exchange with the SMTP server ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum SmtpStep {
     /// The connection, with its greeting.
+    #[strum(serialize = "connection")]
     Connect,
     /// TLS.
+    #[strum(serialize = "TLS")]
     Tls,
     /// The authentication with user and password.
     Authentication,
@@ -13,20 +16,9 @@ pub enum SmtpStep {
     Message,
 }
 
-impl SmtpStep {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Connect => "connection",
-            Self::Tls => "TLS",
-            Self::Authentication => "authentication",
-            Self::Message => "message",
-        }
-    }
-}
-
 /// The reason why an email was not sent. The message has the response of the SMTP server, in one line, and no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} failed at {server}: {detail}", .step.as_str())]
+#[error("{step} failed at {server}: {detail}")]
 pub struct SmtpError {
     /// The step.
     pub step: SmtpStep,

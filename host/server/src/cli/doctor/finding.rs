@@ -5,8 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 /// The severity of a finding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::Display)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Level {
     /// No action is necessary.
     Ok,
@@ -65,12 +66,7 @@ impl Finding {
 /// A line with the finding, and one with the advice.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let level = match self.level {
-            Level::Ok => "ok",
-            Level::Warning => "warning",
-            Level::Problem => "problem",
-        };
-        writeln!(f, "{level:<8} {}: {}", self.check, self.text)?;
+        writeln!(f, "{:<8} {}: {}", self.level, self.check, self.text)?;
         if !self.advice.is_empty() {
             writeln!(f, "         {}", self.advice)?;
         }

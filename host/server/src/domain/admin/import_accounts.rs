@@ -248,9 +248,7 @@ fn plan(
     let state = match row.filled("state") {
         None => None,
         Some(text) => {
-            let state = LifecycleState::ALL
-                .into_iter()
-                .find(|state| state.as_str() == text);
+            let state = LifecycleState::parse(text);
             let state = state.ok_or_else(|| {
                 Ok(RowProblem::in_column(
                     "state",

@@ -426,9 +426,7 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
     let state = match row.filled("state") {
         None => None,
         Some(text) => {
-            let state = LifecycleState::ALL
-                .into_iter()
-                .find(|state| state.as_str() == text);
+            let state = LifecycleState::parse(text);
             let state = state.ok_or_else(|| {
                 RowProblem::in_column("state", "expected invited, active or suspended")
             })?;

@@ -327,12 +327,7 @@ fn change(
     let user: UserId = record.user.as_deref()?.parse().ok()?;
     let application = || record.application.as_deref()?.parse::<Did>().ok();
     let text = |name: &str| detail.get(name).and_then(Value::as_str);
-    let state = || {
-        let after = text("after")?;
-        LifecycleState::ALL
-            .into_iter()
-            .find(|state| state.as_str() == after)
-    };
+    let state = || LifecycleState::parse(text("after")?);
     let change = match event {
         Event::UserErased => LaterChange::Revoked(Revocation::UserErased(user)),
         Event::UserDeleted => LaterChange::Revoked(Revocation::UserDeleted(user)),

@@ -92,11 +92,11 @@ pub fn sid_of(
 pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Value); 3] {
     [
         (
-            AtSignIn::AuthTime.name(),
+            AtSignIn::AuthTime.as_str(),
             json!(authentication.at.seconds()),
         ),
-        (AtSignIn::Amr.name(), json!(authentication.amr)),
-        (AtSignIn::Acr.name(), json!(authentication.acr().as_str())),
+        (AtSignIn::Amr.as_str(), json!(authentication.amr)),
+        (AtSignIn::Acr.as_str(), json!(authentication.acr().as_str())),
     ]
 }
 

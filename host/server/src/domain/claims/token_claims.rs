@@ -33,6 +33,8 @@ impl IssuerClaims {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = SignInClaim)]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum AtSignIn {
     /// `exp`: the time at which the token expires.
     Exp,
@@ -53,36 +55,7 @@ pub enum AtSignIn {
     /// `at_hash`: the digest of the access token that is issued with it.
     AtHash,
 }
-
-impl AtSignIn {
-    /// All claims.
-    pub const ALL: [Self; 9] = [
-        Self::Exp,
-        Self::Iat,
-        Self::AuthTime,
-        Self::Nonce,
-        Self::Acr,
-        Self::Amr,
-        Self::Sid,
-        Self::Jti,
-        Self::AtHash,
-    ];
-
-    /// Returns the name of the claim.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exp => "exp",
-            Self::Iat => "iat",
-            Self::AuthTime => "auth_time",
-            Self::Nonce => "nonce",
-            Self::Acr => "acr",
-            Self::Amr => "amr",
-            Self::Sid => "sid",
-            Self::Jti => "jti",
-            Self::AtHash => "at_hash",
-        }
-    }
-}
+assent_model::enum_texts!(AtSignIn);
 
 #[cfg(test)]
 mod tests {
@@ -92,7 +65,7 @@ mod tests {
     #[test]
     fn claims_are_serialized_with_their_names_in_tokens() {
         for claim in AtSignIn::ALL {
-            assert_eq!(json!(claim), json!(claim.name()));
+            assert_eq!(json!(claim), json!(claim.as_str()));
         }
     }
 }

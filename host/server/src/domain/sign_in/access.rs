@@ -29,7 +29,8 @@ pub enum Access {
 
 /// The reason why a user has no access to an application, apart from the plugins. Only administrators see it, with a
 /// remedy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum AccessDenied {
     /// The user was invited, and has no device yet.
     NoDevice,
@@ -48,22 +49,9 @@ pub enum AccessDenied {
     /// The NameID of the service provider is an email address, and that of the user is not confirmed.
     UnconfirmedAddress,
 }
+assent_model::enum_texts!(AccessDenied);
 
 impl AccessDenied {
-    /// Returns the name of the reason in the admin API and in exports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::NoDevice => "no_device",
-            Self::UserSuspended => "user_suspended",
-            Self::UserTerminated => "user_terminated",
-            Self::NoAccount => "no_account",
-            Self::AccountSuspended => "account_suspended",
-            Self::AccountTerminated => "account_terminated",
-            Self::NoName => "no_name",
-            Self::UnconfirmedAddress => "unconfirmed_address",
-        }
-    }
-
     /// Returns the reason and its remedy.
     pub const fn words(self) -> &'static str {
         match self {

@@ -265,13 +265,7 @@ async fn list(
         return Err(unfit("limit: expected 1 to 200"));
     }
     let event = |name: &str| {
-        let known = || {
-            Event::ALL
-                .iter()
-                .map(|event| event.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
+        let known = || Event::ALL.map(Event::as_str).join(", ");
         Event::parse(name).ok_or_else(|| unfit(&format!("event: expected one of {}", known())))
     };
     let before = query.after.as_deref().map(str::parse).transpose();

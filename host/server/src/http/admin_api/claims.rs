@@ -72,7 +72,7 @@ fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
             "user" => user.replace(value).is_some(),
             "scope" => scope.replace(value).is_some(),
             "sink" => {
-                let known = Sink::ALL.into_iter().find(|sink| sink.as_str() == value);
+                let known = Sink::parse(&value);
                 sinks.push(known.ok_or_else(|| {
                     malformed(format!(
                         "sink: expected one of {}",

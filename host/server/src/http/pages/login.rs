@@ -242,7 +242,8 @@ pub struct ConfirmPage {
 }
 
 /// The reason why a sign-in ended without success.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, strum::IntoStaticStr)]
+#[strum(serialize_all = "kebab-case")]
 pub enum EndedPageKind {
     /// The user denied it on the device.
     Denied,
@@ -300,15 +301,7 @@ pub struct ReturnNotice {
 impl EndedPage {
     /// The result in one word, for tests and assistive scripts.
     fn outcome(&self) -> &'static str {
-        match self.ended {
-            EndedPageKind::Denied => "denied",
-            EndedPageKind::Expired => "expired",
-            EndedPageKind::Cancelled => "cancelled",
-            EndedPageKind::Replaced => "replaced",
-            EndedPageKind::Conflict => "conflict",
-            EndedPageKind::NumberMismatch => "number-mismatch",
-            EndedPageKind::Rejected(_) => "rejected",
-        }
+        (&self.ended).into()
     }
 
     fn heading(&self) -> Message {

@@ -7,11 +7,13 @@ use assent_model::id::AuditId;
 use crate::domain::protected_actions::outline_of;
 use crate::messages::Message;
 
-/// A kind of events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A kind of events, in the order of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ActivityKind {
     /// Every event.
     #[default]
+    #[strum(serialize = "")]
     All,
     /// Sign-ins and their requests, sessions, and cooldowns.
     SignIns,
@@ -20,29 +22,16 @@ pub enum ActivityKind {
     /// All other events: changes of the user, their accounts, permissions and groups.
     Changes,
 }
+assent_model::enum_texts!(ActivityKind);
 
 impl ActivityKind {
-    /// The kinds in the order of the page.
-    pub(super) const ALL: [Self; 4] = [Self::All, Self::SignIns, Self::Devices, Self::Changes];
-
     /// Returns the kind that the query of an address names; by default every event.
     pub(super) fn from_name(name: &str) -> Self {
-        let kind = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        kind.unwrap_or_default()
+        Self::parse(name).unwrap_or_default()
     }
 
     pub(super) const fn is_all(self) -> bool {
         matches!(self, Self::All)
-    }
-
-    /// The name in an address.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::All => "",
-            Self::SignIns => "sign-ins",
-            Self::Devices => "devices",
-            Self::Changes => "changes",
-        }
     }
 
     /// The label on the page.
@@ -64,7 +53,7 @@ impl ActivityKind {
     pub(super) fn address(self, before: Option<AuditId>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if !self.is_all() {
-            query.append_pair("kind", self.name());
+            query.append_pair("kind", self.as_str());
         }
         if let Some(before) = before {
             query.append_pair("before", &before.to_string());

@@ -7,7 +7,8 @@ use crate::messages::Message;
 use assent_model::user::User;
 
 /// The result of a form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "kebab-case")]
 pub(super) enum FormResult {
     Renamed,
     PasskeyStopped,
@@ -20,34 +21,9 @@ pub(super) enum FormResult {
     OthersEndedNotNotified,
     CodesConfirmed,
 }
+assent_model::enum_texts!(FormResult);
 
 impl FormResult {
-    const ALL: [Self; 9] = [
-        Self::Renamed,
-        Self::PasskeyStopped,
-        Self::Revoked,
-        Self::RevokedNotNotified,
-        Self::Ended,
-        Self::EndedNotNotified,
-        Self::OthersEnded,
-        Self::OthersEndedNotNotified,
-        Self::CodesConfirmed,
-    ];
-
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Renamed => "renamed",
-            Self::PasskeyStopped => "passkey-stopped",
-            Self::Revoked => "revoked",
-            Self::RevokedNotNotified => "revoked-not-notified",
-            Self::Ended => "ended",
-            Self::EndedNotNotified => "ended-not-notified",
-            Self::OthersEnded => "others-ended",
-            Self::OthersEndedNotNotified => "others-ended-not-notified",
-            Self::CodesConfirmed => "codes-confirmed",
-        }
-    }
-
     const fn message(self) -> Message {
         match self {
             Self::Renamed => Message::new("devices-renamed"),
@@ -82,11 +58,7 @@ impl FormNotice {
         let mut notice = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
-                "done" => {
-                    notice.done = FormResult::ALL
-                        .into_iter()
-                        .find(|done| done.as_str() == value);
-                }
+                "done" => notice.done = FormResult::parse(&value),
                 "token" => notice.token = value.into_owned(),
                 _ => {}
             }

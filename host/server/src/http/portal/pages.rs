@@ -1,6 +1,7 @@
 //! The portal's pages: one struct for each page, as in [`crate::http::pages`].
 
 use askama::Template;
+use strum::VariantArray;
 
 use super::activity_kind::ActivityKind;
 use super::tone::Tone;
@@ -37,7 +38,7 @@ pages!(
 );
 
 /// A part of the portal, in the order of its navigation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, VariantArray)]
 pub enum Tab {
     /// The start page.
     Applications,
@@ -54,15 +55,6 @@ pub enum Tab {
 }
 
 impl Tab {
-    const ALL: [Self; 6] = [
-        Self::Applications,
-        Self::Devices,
-        Self::Sessions,
-        Self::Consents,
-        Self::Activity,
-        Self::Profile,
-    ];
-
     /// The path.
     pub const fn path(self) -> &'static str {
         match self {
@@ -114,7 +106,7 @@ pub struct Frame {
 impl Frame {
     /// The parts of the portal, and whether each is the current one.
     fn tabs(&self) -> impl Iterator<Item = (Tab, bool)> {
-        Tab::ALL.into_iter().map(|tab| (tab, tab == self.tab))
+        Tab::VARIANTS.iter().map(|tab| (*tab, *tab == self.tab))
     }
 }
 

@@ -3,7 +3,8 @@
 use assent_model::audit::{Actor, Entry, Event};
 
 /// The attention that an event needs from the user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum Tone {
     /// The user's own action succeeded.
     Good,
@@ -14,6 +15,7 @@ pub enum Tone {
     /// All other events.
     Calm,
 }
+assent_model::enum_texts!(Tone);
 
 impl Tone {
     /// Returns the tone of an entry. Sessions that the user ended need no attention.
@@ -44,17 +46,6 @@ impl Tone {
             | Event::RecoveryFailed => Self::Warn,
             Event::SignInReported | Event::PasskeyCloneSuspected => Self::Bad,
             _ => Self::Calm,
-        }
-    }
-
-    /// The name of the tone in style sheets.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Warn => "warn",
-            Self::Bad => "bad",
-            Self::Calm => "calm",
         }
     }
 

@@ -27,9 +27,7 @@ pub async fn exchange(
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let requested = required(parameters, "grant_type")?;
-    let grant_type = GrantType::ALL
-        .into_iter()
-        .find(|grant_type| grant_type.as_str() == requested);
+    let grant_type = GrantType::parse(requested);
     let grant_type = grant_type.ok_or(TokenError::UnsupportedGrantType)?;
     if !client
         .application

@@ -35,6 +35,8 @@ pub enum ChangeAction {
 /// The kind of a managed object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum ObjectKind {
     /// An application.
     Application,
@@ -47,19 +49,7 @@ pub enum ObjectKind {
     /// An account.
     Account,
 }
-
-impl ObjectKind {
-    /// Returns the kind as messages name it.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Logo => "logo",
-            Self::Group => "group",
-            Self::Assignment => "assignment",
-            Self::Account => "account",
-        }
-    }
-}
+assent_model::enum_texts!(ObjectKind);
 
 /// A changed member of an object. For the members of a group, `before` lists the removed members, and `after` the added
 /// ones.
@@ -242,4 +232,16 @@ pub(super) fn member_difference(plan: &MemberPlan) -> Option<FieldChange> {
         before: names(&plan.removed),
         after: names(&plan.added),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_serialized_as_their_texts() {
+        for variant in ObjectKind::ALL {
+            assert_eq!(serde_json::json!(variant), variant.as_str());
+        }
+    }
 }

@@ -14,7 +14,8 @@ const PER_PROCESSOR: usize = 1024;
 const RESERVED: usize = 16;
 
 /// A class of requests, the most urgent first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum RequestClass {
     /// Applications: tokens, introspection, revocation, UserInfo.
     Application,
@@ -23,20 +24,9 @@ pub enum RequestClass {
     /// Administration: the console, and the admin API with its exports.
     Administration,
 }
+assent_model::enum_texts!(RequestClass);
 
 impl RequestClass {
-    /// All classes.
-    pub const ALL: [Self; 3] = [Self::Application, Self::User, Self::Administration];
-
-    /// Returns the name of the class in the metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::User => "user",
-            Self::Administration => "administration",
-        }
-    }
-
     /// Returns the number of executing requests of all classes below which this class is admitted.
     const fn threshold(self, capacity: usize) -> usize {
         match self {

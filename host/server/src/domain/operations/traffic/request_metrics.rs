@@ -13,6 +13,8 @@ use assent_telemetry::{Family, Histogram, Label, Scale};
 /// A group of endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum EndpointGroup {
     /// The authorization endpoint.
     Authorization,
@@ -20,11 +22,13 @@ pub enum EndpointGroup {
     Token,
     /// The UserInfo endpoint.
     #[serde(rename = "userinfo")]
+    #[strum(serialize = "userinfo")]
     UserInfo,
     /// SAML single sign-on, logout and metadata.
     Saml,
     /// The admin API.
     #[serde(rename = "admin_api")]
+    #[strum(serialize = "admin_api")]
     Administration,
     /// The discovery documents and the key set.
     Discovery,
@@ -41,42 +45,7 @@ pub enum EndpointGroup {
     /// All other paths: the console's pages, assets, callbacks, probes and unknown paths.
     Other,
 }
-
-impl EndpointGroup {
-    /// All groups.
-    pub const ALL: [Self; 12] = [
-        Self::Authorization,
-        Self::Token,
-        Self::UserInfo,
-        Self::Saml,
-        Self::Administration,
-        Self::Discovery,
-        Self::Introspection,
-        Self::Revocation,
-        Self::SignIn,
-        Self::Authenticator,
-        Self::Portal,
-        Self::Other,
-    ];
-
-    /// Returns the stable name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Authorization => "authorization",
-            Self::Token => "token",
-            Self::UserInfo => "userinfo",
-            Self::Saml => "saml",
-            Self::Administration => "admin_api",
-            Self::Discovery => "discovery",
-            Self::Introspection => "introspection",
-            Self::Revocation => "revocation",
-            Self::SignIn => "sign_in",
-            Self::Authenticator => "authenticator",
-            Self::Portal => "portal",
-            Self::Other => "other",
-        }
-    }
-}
+assent_model::enum_texts!(EndpointGroup);
 
 /// The responses of a group of endpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -180,6 +149,13 @@ impl RequestMetrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_are_serialized_as_their_texts() {
+        for group in EndpointGroup::ALL {
+            assert_eq!(serde_json::json!(group), group.as_str());
+        }
+    }
 
     #[test]
     fn responses_are_counted_by_endpoint_and_status() {

@@ -41,7 +41,8 @@ use assent_store::Transition;
 const PATH: &str = "/admin/test-sign-ins/";
 
 /// A value that the server derives for a test sign-in, so that it need not store a secret.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum DerivedValue {
     /// The `state`, or the relay state.
     State,
@@ -62,15 +63,9 @@ pub fn derived(
     id: TestSignInId,
     what: DerivedValue,
 ) -> Result<String, InternalError> {
-    let name = match what {
-        DerivedValue::State => "state",
-        DerivedValue::Nonce => "nonce",
-        DerivedValue::Verifier => "verifier",
-        DerivedValue::Message => "message",
-    };
     let code = services
         .root_secret
-        .derive("test-sign-in", format!("{name}\n{id}").as_bytes())?;
+        .derive("test-sign-in", format!("{what}\n{id}").as_bytes())?;
     Ok(match what {
         // An `xs:ID` begins with a letter or an underscore.
         DerivedValue::Message => format!("_{}", hex::encode(code)),
