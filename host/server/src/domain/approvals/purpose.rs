@@ -213,10 +213,11 @@ pub(super) async fn end_reported(
     subject: &ApprovalSubject,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
-    let ApprovalSubject::ProtectedAction { id, .. } = subject else {
-        return Ok(());
+    let id = match subject {
+        ApprovalSubject::SignIn(_) => return Ok(()),
+        ApprovalSubject::ProtectedAction { id, .. } => *id,
     };
-    let found = services.store.action_approval(*id, services.now()).await?;
+    let found = services.store.action_approval(id, services.now()).await?;
     let Some(action) = found else {
         return Ok(());
     };
