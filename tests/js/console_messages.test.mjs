@@ -73,6 +73,7 @@ const NO_TEXT = new Set([
   'Name',
   'Organization',
   'Public',
+  'The type of the problem. The names are stable: programs rely on them.',
   'Value',
   'admin-api {session}',
   'at line',

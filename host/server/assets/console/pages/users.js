@@ -2,9 +2,9 @@
 
 import { get, getFile, post } from '../api.js';
 import { form, group, select, text, toggle } from '../form.js';
+import { importer } from '../importer.js';
 import { t, translated } from '../language.js';
 import { searched, table, valuesOf } from '../lists.js';
-import { importer } from '../importer.js';
 import { order } from '../order.js';
 import { badge, el, exportButton, figure, link, menu, moment, nothing, notice, screen, way } from '../view.js';
 import { selection } from './bulk.js';
