@@ -1,5 +1,6 @@
-//! A device's answer to an approval request. A device sends it directly or through an approval channel, which returns it
-//! as `Evidence` (plugin contract). It consists of untrusted bytes until the signature by the device's key is verified.
+//! A device's answer to an approval request. A device sends it directly or through an approval channel, which returns
+//! it as `Evidence` (plugin contract). It consists of untrusted bytes until the signature by the device's key is
+//! verified.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -100,8 +101,8 @@ impl<E: Into<InternalError>> From<E> for AnswerError {
     }
 }
 
-/// Processes a device's answer, and returns the decision that counts. Of concurrent answers, only one counts. A decision
-/// that this device made before is returned again, because its response may have been lost.
+/// Processes a device's answer, and returns the decision that counts. Of concurrent answers, only one counts. A
+/// decision that this device made before is returned again, because its response may have been lost.
 ///
 /// # Errors
 /// If the answer has no effect.

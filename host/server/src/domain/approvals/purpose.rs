@@ -1,8 +1,8 @@
 //! The purposes of approval requests: a sign-in, or a protected action.
 //!
-//! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own consequence
-//! of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the functions here.
-//! The store has the limits of each [kind of request](assent_model::approval::RequestKind).
+//! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own
+//! consequence of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the
+//! functions here. The store has the limits of each [kind of request](assent_model::approval::RequestKind).
 
 use crate::domain::approvals::channel;
 use crate::domain::operations::wakeups::Wakeup;

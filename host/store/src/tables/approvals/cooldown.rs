@@ -1,6 +1,6 @@
-//! Cooldowns: a running cooldown holds the requests with a typed name of the user. They are sent to the devices when the
-//! cooldown ends or the user lifts it, if the login page is still waiting. Cooldowns are in the database, so that each
-//! instance knows them and they survive restarts.
+//! Cooldowns: a running cooldown holds the requests with a typed name of the user. They are sent to the devices when
+//! the cooldown ends or the user lifts it, if the login page is still waiting. Cooldowns are in the database, so that
+//! each instance knows them and they survive restarts.
 
 use std::collections::HashMap;
 use std::fmt;
