@@ -81,7 +81,8 @@ fn status_of(constant: &str) -> String {
     number.to_string()
 }
 
-/// The variants of an error with the code that its method `code` or `as_str` returns for each.
+/// The variants of an error with the code of each: the text that strum derives, or what its method `code` or `as_str`
+/// returns.
 fn oauth_errors(file: &Path, name: &str) -> anyhow::Result<Vec<[String; 2]>> {
     let place = || file.display().to_string();
     let text = std::fs::read_to_string(file).with_context(place)?;
@@ -91,8 +92,13 @@ fn oauth_errors(file: &Path, name: &str) -> anyhow::Result<Vec<[String; 2]>> {
     for item in &parsed.items {
         match item {
             Item::Enum(found) if found.ident == name => {
+                let is_derived = found.attrs.iter().any(|one| one.path().is_ident("strum"));
                 for variant in &found.variants {
-                    abouts.push((variant.ident.to_string(), doc_text(&variant.attrs)));
+                    let name = variant.ident.to_string();
+                    abouts.push((name.clone(), doc_text(&variant.attrs)));
+                    if is_derived {
+                        codes.push((vec![name.clone()], snake_case(&name)));
+                    }
                 }
             }
             Item::Impl(found) if found.self_ty.to_token_stream().to_string() == name => {
@@ -123,6 +129,18 @@ fn oauth_errors(file: &Path, name: &str) -> anyhow::Result<Vec<[String; 2]>> {
     Ok(rows
         .map(|(error, cases)| [code(&error), alternatives(&cases)])
         .collect())
+}
+
+/// The text that strum derives from the name of a variant with `serialize_all = "snake_case"`.
+fn snake_case(name: &str) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(letter.to_ascii_lowercase());
+    }
+    text
 }
 
 /// The meanings of an error, of which one applies: each is one or more sentences.

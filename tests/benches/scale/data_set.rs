@@ -168,7 +168,9 @@ impl DataSet {
 
     /// Asserts that the product would have written the same data.
     pub async fn prove(&self, host: &TestHost) {
-        let verdict = audit::verify(&host.host.store, None).await.expect("read");
+        let verdict = audit::verify::verify(&host.host.store, None)
+            .await
+            .expect("read");
         assert_eq!(verdict.broken, None);
         assert!(
             verdict.checked.entries >= u64::from(self.count) - 2,
