@@ -4,10 +4,40 @@
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 
 /// The shortest text that can be a random value in base64url. Shorter words are texts of the product.
 const SHORTEST_RANDOM: usize = 20;
+
+/// Moments that the product names as examples, or that the tests send. They do not depend on the start.
+const CONSTANT_TIMES: [&str; 2] = ["2026-11-22T09:30:00Z", "2026-11-22"];
+
+const MONTHS: [&str; 24] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+    "Januar",
+    "Februar",
+    "März",
+    "April",
+    "Mai",
+    "Juni",
+    "Juli",
+    "August",
+    "September",
+    "Oktober",
+    "November",
+    "Dezember",
+];
 
 /// The normaliser of one text.
 pub(super) struct Normaliser<'a> {
@@ -127,6 +157,12 @@ impl Normaliser<'_> {
             });
             shape.eq(*b"0000-00-00") && text >= "2020"
         };
+        if let Some(constant) = CONSTANT_TIMES.iter().find(|time| text.starts_with(**time)) {
+            return Some((constant.len(), (*constant).to_owned()));
+        }
+        if let Some((length, date)) = date_in_words(text) {
+            return self.date(date).map(|label| (length, label));
+        }
         let date = text.get(..10).filter(|text| is_date(text))?;
         if text[10..].starts_with('T') {
             let is_part = |c: char| c.is_ascii_digit() || matches!(c, 'T' | 'Z' | ':' | '.' | '+');
@@ -135,10 +171,14 @@ impl Normaliser<'_> {
             let at: Timestamp = text[..length].parse().ok()?;
             return self.is_near(at).then(|| (length, self.offset(at)));
         }
-        let date: jiff::civil::Date = date.parse().ok()?;
+        self.date(date.parse().ok()?).map(|label| (10, label))
+    }
+
+    /// Returns the placeholder of a date that depends on the start.
+    fn date(&self, date: Date) -> Option<String> {
         let first = self.start.to_zoned(jiff::tz::TimeZone::UTC).date();
         let days = (date - first).get_days();
-        (days.abs() < 20 * 366).then(|| (10, format!("<date {days:+}>")))
+        (days.abs() < 20 * 366).then(|| format!("<date {days:+}>"))
     }
 
     /// Whether a time depends on the start. Others are constants.
@@ -194,6 +234,16 @@ impl Normaliser<'_> {
         {
             return Some(self.placeholder("request", word));
         }
+        // A time after a name, such as `waiting-1795956509000`.
+        if let Some((start, time)) = word.rsplit_once('-')
+            && time.len() == 13
+            && time.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            let at = Timestamp::from_millisecond(time.parse().ok()?).ok()?;
+            return self
+                .is_near(at)
+                .then(|| format!("{start}-{}", self.offset(at)));
+        }
         // Such as the nonce of a policy.
         if let Some((start, hex)) = word.rsplit_once('-')
             && hex.len() >= 16
@@ -227,6 +277,22 @@ impl Normaliser<'_> {
     }
 }
 
+/// Returns the length and the date of a date in words at the beginning of the text, such as `1 December 2026` or
+/// `1. Dezember 2026`.
+fn date_in_words(text: &str) -> Option<(usize, Date)> {
+    let mut words = text.splitn(3, ' ');
+    let day = words.next()?;
+    let month = words.next()?;
+    let year = words.next()?.get(..4)?;
+    let number = MONTHS.iter().position(|name| *name == month)? % 12 + 1;
+    let date = Date::new(
+        year.parse().ok()?,
+        i8::try_from(number).ok()?,
+        day.trim_end_matches('.').parse().ok()?,
+    );
+    Some((day.len() + month.len() + year.len() + 2, date.ok()?))
+}
+
 /// Returns the length of a sealed value at the beginning of the text: the version of the key, and base64.
 fn sealed_length(text: &str) -> Option<usize> {
     let sealed = text.strip_prefix("1.")?;
@@ -250,6 +316,11 @@ fn is_random(word: &str) -> bool {
         return false;
     }
     let is_name = |part: &str| {
+        // At most one letter of three is a capital in a long part.
+        let of_all = part.bytes().filter(u8::is_ascii_uppercase).count();
+        if part.len() > 12 && of_all < part.len() && 3 * of_all > part.len() {
+            return false;
+        }
         let mut capitals = 0;
         let mut small = 3;
         for c in part.chars() {
