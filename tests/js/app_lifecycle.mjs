@@ -72,17 +72,27 @@ async function hangingNetwork(page) {
   proxy.drop();
 }
 
+/** Describes how far the browser is with an update of the app. */
+async function updateState() {
+  const { installing, waiting, active } = await navigator.serviceWorker.getRegistration('/authenticator');
+  const states = [installing, waiting, active, navigator.serviceWorker.controller].map((worker) => worker?.state);
+  const page = { hidden: document.hidden, text: document.body.innerText };
+  return JSON.stringify({ states, caches: await caches.keys(), page });
+}
+
 async function newerVersion(browser, page) {
   assert.equal(await page.evaluate(() => document.documentElement.dataset.version), undefined);
   proxy.newer = true;
   // The user returns to the app, which then checks for a newer version. A check that the browser had begun before does
-  // not find it, and takes the place of the app's check: the user returns again.
+  // not find it, and takes the place of the app's check: the user returns again. A check without an answer keeps the
+  // browser from each later one, until the network changes.
   const ready = page.getByText('A new version of this app is ready.');
   for (let returned = 0; returned < 30 && !(await ready.isVisible()); returned += 1) {
+    if (returned > 0) proxy.drop();
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
     await ready.waitFor({ timeout: 2_000 }).catch(() => {});
   }
-  await ready.waitFor();
+  assert.ok(await ready.isVisible(), `no newer version: ${await page.evaluate(updateState)}`);
   await look(page, 'update-ready');
   await page.getByRole('button', { name: 'Reload' }).click();
   await page.waitForFunction(() => document.documentElement.dataset.version === 'newer');

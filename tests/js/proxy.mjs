@@ -23,6 +23,7 @@ export async function startProxy(base) {
     };
     const onward = http.request(options, (answer) => {
       if (proxy.loses(request)) return request.socket.destroy();
+      answer.on('error', () => request.socket.destroy());
       const changes = proxy.newer && change(request.url);
       const headers = { ...answer.headers };
       if (!changes || answer.statusCode !== 200) {
