@@ -66,7 +66,7 @@ pub use tables::groups::listing::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED
 pub use tables::groups::members::MemberChange;
 pub use tables::keys::saml_keys::KeyDeletion;
 pub use tables::keys::sealed_values::{SealedPlace, SealedValue};
-pub use tables::keys::wrapped_keys::NewSealingKey;
+pub use tables::keys::wrapped_keys::{NewSealingKey, StoredKeys};
 pub use tables::sessions::portal::OpenSession;
 pub use tables::sign_in::consents::{Consent, ConsentGrant};
 pub use tables::sign_in::logins::completion::{Completion, IssuedGrant, NewSession, SignInRecord};

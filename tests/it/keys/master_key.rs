@@ -127,6 +127,43 @@ async fn identifiers_and_values_survive_a_new_master_key(database: Database) {
 }
 
 #[both_databases]
+async fn an_instance_creates_no_keys_in_place_of_lost_ones(database: Database) {
+    let installation = Installation::new(database).await;
+    installation.host().await.store.close().await;
+    let file = installation.folder.path().join("master.key");
+    let rows = async |statement: &'static str| -> i64 {
+        let mut connection = connect(installation.database.url()).await;
+        let (count,) = assent_store::sql::query_as(statement)
+            .fetch_one(&mut connection)
+            .await
+            .expect("read");
+        connection.close().await;
+        count
+    };
+    let signing = rows("SELECT COUNT(*) FROM signing_keys").await;
+    let mut connection = connect(installation.database.url()).await;
+    connection
+        .batch("DELETE FROM wrapped_keys")
+        .await
+        .expect("deleted");
+    connection.close().await;
+
+    for is_lost in [false, true] {
+        if is_lost {
+            std::fs::remove_file(&file).expect("removed");
+        }
+        let message = rejection(&installation, "").await;
+        assert!(
+            message.contains("restore the database from a backup"),
+            "{message}"
+        );
+        assert_eq!(file.exists(), !is_lost);
+        assert_eq!(rows("SELECT COUNT(*) FROM wrapped_keys").await, 0);
+        assert_eq!(rows("SELECT COUNT(*) FROM signing_keys").await, signing);
+    }
+}
+
+#[both_databases]
 async fn the_sealing_key_waits_for_instances_with_the_old_master_key(database: Database) {
     let installation = Installation::new(database).await;
     let old = installation.host().await;

@@ -7,13 +7,13 @@ use crate::app::error::StartError;
 use crate::config::{CreateMasterKey, Keys, Pkcs11};
 use crate::domain::operations::plugins::specs::read_secret;
 use crate::keys::{
-    FileMasterKey, MasterKey, MasterKeyError, MasterKeys, Pkcs11Key, Pkcs11MasterKey, RootSecret,
-    SealingKeys, volume,
+    FileMasterKey, KeyError, MasterKey, MasterKeyError, MasterKeys, Pkcs11Key, Pkcs11MasterKey,
+    RootSecret, SealingKeys, volume,
 };
 use assent_model::clock::Clock;
 use assent_model::entropy::Entropy;
 use assent_model::wrapped_key::WrappedKey;
-use assent_store::{Database, Store};
+use assent_store::{Database, Store, StoredKeys};
 
 /// Checks, before the database is opened, that the first start may create the master key.
 pub(super) fn check_creation(keys: &Keys) -> Result<(), MasterKeyError> {
@@ -45,17 +45,22 @@ pub fn existing_master_keys(keys: &Keys, entropy: &dyn Entropy) -> Result<Master
 
 /// Returns the master keys of the settings. Creates the file only if the database has no keys yet. A new key in place
 /// of a lost one could not unwrap any key, and would hide that the old key is missing.
+///
+/// # Errors
+/// If the wrapped keys are lost. New ones in their place could not unseal any signing key.
 async fn master_keys_for_start(
     keys: &Keys,
     database: &Database,
     entropy: &dyn Entropy,
 ) -> Result<MasterKeys, StartError> {
-    let is_new = database.wrapped_keys().await?.is_empty();
-    let read = |file: &Path| match is_new {
-        true => FileMasterKey::read_or_create(file, entropy),
-        false => FileMasterKey::read(file),
-    };
-    master_keys(keys, read, entropy)
+    match database.stored_keys().await? {
+        StoredKeys::None => {
+            let create = |file: &Path| FileMasterKey::read_or_create(file, entropy);
+            master_keys(keys, create, entropy)
+        }
+        StoredKeys::Wrapped => existing_master_keys(keys, entropy),
+        StoredKeys::Incomplete => Err(KeyError::WrappedKeysLost.into()),
+    }
 }
 
 fn master_keys(

@@ -23,6 +23,12 @@ pub enum KeyError {
     /// The root secret is missing.
     #[error("the database has no root secret")]
     NoRootSecret,
+    /// The database has signing keys, but no key that the master key wraps.
+    #[error(
+        "the database has signing keys, but the table wrapped_keys has neither the root secret nor the sealing keys; \
+         restore the database from a backup"
+    )]
+    WrappedKeysLost,
     /// A key was not wrapped by this master key.
     #[error(
         "a key in the database cannot be decrypted with this master key: it was changed, or the PKCS#11 token has \

@@ -75,14 +75,44 @@ async fn insert(db: impl Executor, key: &WrappedKey) -> sql::Result<bool> {
     Ok(inserted == 1)
 }
 
+/// Which keys a database has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoredKeys {
+    /// None: the database is new.
+    None,
+    /// Wrapped keys.
+    Wrapped,
+    /// Signing keys, but none of the wrapped keys with which they are sealed.
+    Incomplete,
+}
+
+/// Reads both tables in one statement, because another instance may add its first keys at the same time.
+async fn stored_keys(db: impl Executor) -> sql::Result<StoredKeys> {
+    let (wrapped, signing): (i64, i64) = sql::query_as(
+        "SELECT (SELECT COUNT(*) FROM wrapped_keys), (SELECT COUNT(*) FROM signing_keys)",
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(match (wrapped, signing) {
+        (0, 0) => StoredKeys::None,
+        (0, _) => StoredKeys::Incomplete,
+        _ => StoredKeys::Wrapped,
+    })
+}
+
 impl Database {
     /// All wrapped keys, in the order of their generations.
     pub async fn wrapped_keys(&self) -> Result<Vec<WrappedKey>> {
         read_all(&self.readers).await
     }
 
-    /// Adds the keys of a new installation: all of them, and only if there are none. If several instances start at the
-    /// same time, one of them adds its keys.
+    /// Which keys the database has.
+    pub async fn stored_keys(&self) -> Result<StoredKeys> {
+        Ok(stored_keys(&self.readers).await?)
+    }
+
+    /// Adds the keys of a new installation: all of them, and only if there are no keys. If several instances start at
+    /// the same time, one of them adds its keys.
     pub async fn add_first_wrapped_keys(&self, keys: &[WrappedKey]) -> Result<()> {
         let mut lease = self.writers.lease().await?;
         let added = add_first(self, &mut lease, keys).await;
@@ -112,10 +142,7 @@ async fn add_if_empty(
         db.batch("LOCK TABLE wrapped_keys IN SHARE ROW EXCLUSIVE MODE")
             .await?;
     }
-    let (count,): (i64,) = sql::query_as("SELECT COUNT(*) FROM wrapped_keys")
-        .fetch_one(&mut *db)
-        .await?;
-    if count == 0 {
+    if stored_keys(&mut *db).await? == StoredKeys::None {
         for key in keys {
             insert(&mut *db, key).await?;
         }
