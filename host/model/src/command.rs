@@ -71,8 +71,44 @@ pub struct Member {
     pub name: &'static str,
     /// The value, for the summary.
     pub value: MemberValue,
-    /// Whether the member needs an approval.
-    pub is_protected: bool,
+    /// Who may set it, and how.
+    pub class: MemberClass,
+}
+
+/// A member of a change, without a value.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberDescription {
+    /// The name in the admin API.
+    pub name: &'static str,
+    /// Who may set it, and how.
+    pub class: MemberClass,
+    /// Whether a sentence of the summary explains it, so that the list of members omits its value.
+    pub is_explained: bool,
+}
+
+impl MemberDescription {
+    /// Adds a value that a request contains.
+    pub fn with_value(&self, value: MemberValue) -> Member {
+        Member {
+            name: self.name,
+            value: match self.is_explained {
+                true => MemberValue::Unlisted,
+                false => value,
+            },
+            class: self.class,
+        }
+    }
+}
+
+/// The class of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberClass {
+    /// It never needs an approval.
+    Harmless,
+    /// It may need an approval.
+    Protected,
+    /// It may need an approval, and only an owner may set it.
+    OwnerOnly,
 }
 
 /// The value of a member for the list in a summary.
@@ -131,6 +167,9 @@ impl Field for String {
 
 /// The body of a change, which may omit each of its members. [`admin_command!`](crate::admin_command) implements it.
 pub trait Change {
+    /// All of its members.
+    const MEMBERS: &[MemberDescription];
+
     /// Returns the members that the request contained.
     fn sent_members(&self) -> Vec<Member>;
 }
@@ -221,8 +260,9 @@ pub const fn must_be_classified<T: Classified>() {}
 ///
 /// - `target`: the user, application or other object that the command changes;
 /// - `protected`: the field may need an approval, so the use case must check it;
-/// - `protected explained`: the same, but a sentence of the summary explains the field, so the list of members omits
-///   its value;
+/// - `owner`: the same, and only an owner may set it;
+/// - `protected explained`, `owner explained`: a sentence of the summary explains the field, so the list of members
+///   omits its value;
 /// - `harmless`: the field never needs an approval;
 /// - `classified`: a body with classes for its own fields.
 ///
@@ -256,7 +296,7 @@ pub const fn must_be_classified<T: Classified>() {}
 /// let change = UserChange { name: None, profile: Some("ada".to_owned()) };
 /// let ProtectedMembers { name } = change.protected();
 /// assert!(name.is_none());
-/// assert_eq!(change.members().len(), 1);
+/// assert_eq!(assent_model::command::Change::sent_members(&change).len(), 1);
 /// ```
 ///
 /// `tests/compile_fail` contains code that does not compile: a field without a class, a use case that overlooks a
@@ -268,29 +308,45 @@ macro_rules! admin_command {
     };
     (@class target $type:ty) => {};
     (@class protected $type:ty) => {};
+    (@class owner $type:ty) => {};
     (@class harmless $type:ty) => {};
     (@class $class:ident $type:ty) => {
         compile_error!(concat!(
-            "`", stringify!($class), "` is not a class; expected `target`, `protected`, `harmless` or `classified`"
+            "`", stringify!($class),
+            "` is not a class; expected `target`, `harmless`, `protected`, `owner` or `classified`"
         ));
     };
-    (@fields $head:tt {$($all:tt)*} {$($protected:tt)*} {$($members:tt)*}
+    (@fields $head:tt $all:tt $protected:tt $members:tt
         $(#[$($meta:tt)*])* protected explained $field:ident: $type:ty, $($rest:tt)*) => {
         $crate::admin_command! {
-            @fields $head
-            {$($all)* $(#[$($meta)*])* pub $field: $type,}
-            {$($protected)* ($field: $type)}
-            {$($members)* ($field: true, true)}
-            $($rest)*
+            @protected $head $all $protected $members [$(#[$($meta)*])*] (Protected, true) $field ($type) $($rest)*
         }
     };
-    (@fields $head:tt {$($all:tt)*} {$($protected:tt)*} {$($members:tt)*}
+    (@fields $head:tt $all:tt $protected:tt $members:tt
         $(#[$($meta:tt)*])* protected $field:ident: $type:ty, $($rest:tt)*) => {
         $crate::admin_command! {
+            @protected $head $all $protected $members [$(#[$($meta)*])*] (Protected, false) $field ($type) $($rest)*
+        }
+    };
+    (@fields $head:tt $all:tt $protected:tt $members:tt
+        $(#[$($meta:tt)*])* owner explained $field:ident: $type:ty, $($rest:tt)*) => {
+        $crate::admin_command! {
+            @protected $head $all $protected $members [$(#[$($meta)*])*] (OwnerOnly, true) $field ($type) $($rest)*
+        }
+    };
+    (@fields $head:tt $all:tt $protected:tt $members:tt
+        $(#[$($meta:tt)*])* owner $field:ident: $type:ty, $($rest:tt)*) => {
+        $crate::admin_command! {
+            @protected $head $all $protected $members [$(#[$($meta)*])*] (OwnerOnly, false) $field ($type) $($rest)*
+        }
+    };
+    (@protected $head:tt {$($all:tt)*} {$($protected:tt)*} {$($members:tt)*}
+        [$($meta:tt)*] ($($class:tt)*) $field:ident ($type:ty) $($rest:tt)*) => {
+        $crate::admin_command! {
             @fields $head
-            {$($all)* $(#[$($meta)*])* pub $field: $type,}
+            {$($all)* $($meta)* pub $field: $type,}
             {$($protected)* ($field: $type)}
-            {$($members)* ($field: true, false)}
+            {$($members)* ($field: $($class)*)}
             $($rest)*
         }
     };
@@ -300,17 +356,17 @@ macro_rules! admin_command {
             @fields $head
             {$($all)* $(#[$($meta)*])* pub $field: $type,}
             $protected
-            {$($members)* ($field: false, false)}
+            {$($members)* ($field: Harmless, false)}
             $($rest)*
         }
     };
     (@fields $head:tt $all:tt $protected:tt $members:tt
         $(#[$($meta:tt)*])* $field:ident: $type:ty, $($rest:tt)*) => {
-        compile_error!(concat!("classify the field `", stringify!($field), "` as `protected` or `harmless`"));
+        compile_error!(concat!("classify the field `", stringify!($field), "` as `harmless`, `protected` or `owner`"));
     };
     (@fields [$(#[$($meta:tt)*])* $vis:vis $name:ident $borrowed:ident]
         {$($all:tt)*} {$(($field:ident: $type:ty))*}
-        {$(($member:ident: $is_protected:literal, $is_explained:literal))*}) => {
+        {$(($member:ident: $class:ident, $is_explained:literal))*}) => {
         $(#[$($meta)*])*
         $vis struct $name {
             $($all)*
@@ -325,8 +381,18 @@ macro_rules! admin_command {
         impl $crate::command::Classified for $name {}
 
         impl $crate::command::Change for $name {
+            const MEMBERS: &[$crate::command::MemberDescription] = &[$(
+                $crate::command::MemberDescription {
+                    name: stringify!($member),
+                    class: $crate::command::MemberClass::$class,
+                    is_explained: $is_explained,
+                },
+            )*];
+
             fn sent_members(&self) -> Vec<$crate::command::Member> {
-                self.members()
+                let sent = [$($crate::command::Field::sent(&self.$member),)*];
+                let members = Self::MEMBERS.iter().zip(sent);
+                members.filter_map(|(member, value)| Some(member.with_value(value?))).collect()
             }
         }
 
@@ -334,23 +400,6 @@ macro_rules! admin_command {
             /// Returns the fields that may need an approval.
             pub fn protected(&self) -> $borrowed<'_> {
                 $borrowed { $($field: &self.$field,)* }
-            }
-
-            /// Returns the fields that the request contained.
-            pub fn members(&self) -> Vec<$crate::command::Member> {
-                let sent = [$((
-                    stringify!($member),
-                    $crate::command::Field::sent(&self.$member),
-                    $is_protected,
-                    $is_explained,
-                ),)*];
-                sent.into_iter()
-                    .filter_map(|(name, value, is_protected, is_explained)| {
-                        let value = value?;
-                        let value = if is_explained { $crate::command::MemberValue::Unlisted } else { value };
-                        Some($crate::command::Member { name, value, is_protected })
-                    })
-                    .collect()
             }
         }
     };
@@ -383,7 +432,8 @@ macro_rules! admin_command {
     };
     ($(#[$($meta:tt)*])* $vis:vis struct $name:ident $($rest:tt)*) => {
         compile_error!(concat!(
-            "classify each field of `", stringify!($name), "` as `target`, `protected`, `harmless` or `classified`"
+            "classify each field of `", stringify!($name),
+            "` as `target`, `harmless`, `protected`, `owner` or `classified`"
         ));
     };
 }

@@ -39,6 +39,7 @@ pub mod purpose;
 pub mod recovery;
 pub mod redirect;
 pub mod report;
+pub mod resource;
 pub mod saml;
 pub mod scope;
 pub mod search;

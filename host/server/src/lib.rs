@@ -11,6 +11,9 @@
 //!
 //! Below them are separate crates: the store, the plugin host, the SAML core, and the model.
 
+// The macro `resource!` expands once for each form of each member of a resource.
+#![recursion_limit = "512"]
+
 pub mod app;
 pub mod audit_stream;
 pub mod authenticator;

@@ -6,14 +6,14 @@ use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::users::{changed, user};
-use super::{AdminError, Result, invalid, registered};
+use super::{AdminError, Names, Result, invalid, registered};
 use crate::domain::accounts::new_account;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAccountChange, ProtectedAction};
 use crate::domain::{Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{AuditContext, Entry, Event};
-use assent_model::command::empty_if_null;
+use assent_model::group::AssignedGroup;
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::{composed, display_text};
 use assent_model::user::{LifecycleState, User};
@@ -35,21 +35,80 @@ assent_model::admin_command! {
     }
 }
 
-assent_model::admin_command! {
+assent_model::resource! {
+    /// A user's membership in an application.
+    #[derive(Serialize, ToSchema)]
+    #[schema(as = Account)]
+    pub struct AccountDocument;
+
     /// An update of an account. A missing member leaves its value unchanged.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
-    pub struct AccountChange, protected ProtectedAccountMembers {
-        /// The user's name in the application.
-        protected name: Option<String>,
-        /// The roles of the account itself; null removes all. Those of assignments are added to them.
-        #[serde(default, deserialize_with = "empty_if_null")]
-        harmless roles: Option<Vec<String>>,
-        /// The lifecycle state.
-        protected state: Option<LifecycleState>,
-        /// Whether the account itself grants access. With `false` the user has access only by groups and by an
-        /// assignment to everyone.
-        harmless individual: Option<bool>,
+    pub struct AccountChange, protected ProtectedAccountMembers;
+
+    /// The identifier.
+    shown id: String,
+    /// The identifier of the user.
+    shown user_id: String,
+    /// The user's name at sign-in.
+    shown user_name: Option<String>,
+    /// The identifier of the application.
+    shown application_id: String,
+    /// The display name of the application.
+    shown application_name: Option<String>,
+    /// The user's name in the application: the claim `upn`.
+    protected plain name: String,
+    /// The roles of the account itself; null removes all. Those of assignments are added to them.
+    harmless emptied roles: Vec<String>,
+    /// The lifecycle state.
+    protected sent state: LifecycleState,
+    /// The roles that the application receives: those of the account, of the groups and of everyone.
+    shown effective_roles: Vec<String>,
+    /// Whether the account itself grants access. With `false` the user has access only by groups and by an assignment
+    /// to everyone.
+    harmless plain individual: bool,
+    /// The groups of the user that the application is assigned to.
+    shown groups: Vec<AccountGroup>,
+    /// Whether the application is assigned to everyone.
+    shown everyone: bool,
+    /// The claim `user_short_code`.
+    shown short_code: String,
+    /// The lifecycle state.
+    shown state: LifecycleState,
+    /// When it was created.
+    #[schema(format = DateTime)]
+    shown created_at: String,
+}
+
+/// A group by which a user has access to an application.
+#[derive(Serialize, ToSchema)]
+pub struct AccountGroup {
+    /// The name.
+    name: String,
+    /// The roles of its members in the application.
+    roles: Vec<String>,
+}
+
+impl AccountDocument {
+    /// Describes an account as it is stored.
+    pub fn new(account: Account, names: &Names) -> Self {
+        let group = |AssignedGroup { name, roles, .. }| AccountGroup { name, roles };
+        Self {
+            effective_roles: account.effective_roles(),
+            id: account.id.to_string(),
+            user_id: account.user_id.to_string(),
+            user_name: names.user(account.user_id),
+            application_name: names.application(&account.application_id),
+            application_id: account.application_id.to_string(),
+            name: account.name,
+            roles: account.roles,
+            individual: account.individual,
+            groups: account.assigned.groups.into_iter().map(group).collect(),
+            everyone: account.assigned.everyone.is_some(),
+            short_code: account.short_code,
+            state: account.state,
+            created_at: audit::moment_text(account.created_at),
+        }
     }
 }
 

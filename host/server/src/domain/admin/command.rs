@@ -12,7 +12,7 @@ use crate::domain::{InternalError, Services};
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::caller::Principal;
-use assent_model::command::{Classified, Member};
+use assent_model::command::{Classified, Member, MemberClass};
 use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::language::Language;
 use assent_model::login::BrowserContext;
@@ -426,7 +426,7 @@ struct UsedApproval {
 pub(super) fn changed_members(members: Vec<Member>, all: bool) -> Vec<ChangedMember> {
     let mut changed: Vec<ChangedMember> = members
         .into_iter()
-        .filter(|member| all || member.is_protected)
+        .filter(|member| all || member.class != MemberClass::Harmless)
         .map(|Member { name, value, .. }| ChangedMember {
             name: name.to_owned(),
             value,

@@ -12,6 +12,7 @@ mod claims_preview;
 mod command;
 mod custom_attributes;
 mod directory;
+mod documents;
 mod error;
 mod external_authenticators;
 mod groups;
@@ -39,16 +40,16 @@ pub use access::{
     access_of, access_to, find_access,
 };
 pub use accounts::{
-    AccountChange, CreateAccount, DeleteAccount, NewAccount, UpdateAccount, account, accounts,
-    accounts_of_user,
+    AccountChange, AccountDocument, AccountGroup, CreateAccount, DeleteAccount, NewAccount,
+    UpdateAccount, account, accounts, accounts_of_user,
 };
 pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions};
 pub use admin_tokens::{AdminTokenCheck, admin_token, issue_admin_token, issue_admin_token_for};
 pub use applications::{
-    ApplicationQuery, ClientChange, ClientSecretUse, CreateClient, CreateClientSecret,
-    DeleteApplication, DeleteClientSecret, NewClientSecret, RotateClientSecret, SubjectKind,
-    UpdateClient, application, application_usage, applications, client_secrets, find_applications,
-    registered,
+    ApplicationQuery, ClientChange, ClientDocument, ClientSecretUse, CreateClient,
+    CreateClientSecret, DeleteApplication, DeleteClientSecret, NewClientSecret, OpenIdConnect,
+    RotateClientSecret, UpdateClient, application, application_usage, applications, client_secrets,
+    find_applications, registered,
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
@@ -64,15 +65,16 @@ pub use command::{
 };
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
+pub use documents::{ManagementView, UsageView};
 pub use error::{AdminError, ManifestError, RequiredApproval, Result};
 pub use external_authenticators::{
     RemoveExternalAuthenticator, SetExternalAuthenticator, external_authenticators,
 };
 pub use groups::{
-    AddMembers, ApplicationAssignments, AssignAccess, CreateGroup, DeleteGroup, GroupUpdate,
-    ImportMembers, MEMBER_COLUMNS, RemoveAssignment, RemoveMember, ReplaceMembers, UpdateGroup,
-    assignments_of, assignments_to, count_groups, group, group_summary, groups, groups_of_user,
-    known_roles, member_cells, members_of,
+    AddMembers, ApplicationAssignments, AssignAccess, CreateGroup, DeleteGroup, GroupDocument,
+    GroupUpdate, ImportMembers, MEMBER_COLUMNS, RemoveAssignment, RemoveMember, ReplaceMembers,
+    UpdateGroup, assignments_of, assignments_to, count_groups, group, group_summary, groups,
+    groups_of_user, known_roles, member_cells, members_of,
 };
 pub use import::{ImportReport, ImportRow, RowError};
 pub use import_accounts::{ACCOUNT_COLUMNS, PlannedAccounts, account_cells};
@@ -94,17 +96,17 @@ pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use plugins::{ReloadPlugins, RollBackPlugins};
 pub use reports::{SettleReport, Settlement, reports, running_cooldowns};
 pub use service_providers::{
-    AcsChange, ActivateCertificate, CertificateOf, CreateServiceProvider, IssueCertificate,
-    ServiceProviderChange, ServiceProviderUpdate, SingleLogoutChange, UpdateServiceProvider,
-    WithdrawCertificate, changed_service_provider, replace_service_provider, saml_certificates,
-    service_provider,
+    AcsChange, ActivateCertificate, CertificateOf, CreateServiceProvider, IssueCertificate, Saml,
+    ServiceProviderChange, ServiceProviderDocument, ServiceProviderUpdate, SingleLogoutChange,
+    UpdateServiceProvider, WithdrawCertificate, changed_service_provider, replace_service_provider,
+    saml_certificates, service_provider,
 };
 pub use user_table::{USER_COLUMNS, user_cells};
 
 pub use users::{
     ConfirmEmails, CreateUser, DeleteUser, EndEnrolmentLink, EnrolDevice, EraseUser, RevokeDevice,
-    UpdateUser, UserChange, UserNotes, count_users, devices, new_user, notes_of_users, open_links,
-    unconfirmed_users, user,
+    UpdateUser, UserChange, UserDocument, UserNotes, count_users, devices, new_user,
+    notes_of_users, open_links, unconfirmed_users, user,
 };
 
 pub(super) use error::invalid;

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use serde::Serialize;
-use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
@@ -15,14 +13,13 @@ use super::input::{Body, ChangeBody, List, Page, PageLimit, Query, Search, after
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{
-    self, AccountChange, AccountQuery, CreateAccount, DeleteAccount, Names, NewAccount,
-    UpdateAccount,
+    self, AccountChange, AccountDocument, AccountQuery, CreateAccount, DeleteAccount, Names,
+    NewAccount, UpdateAccount,
 };
-use crate::http::admin_api::values::{id_of, moment};
+use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::administration::{Permission, ProtectedActionKind};
-use assent_model::group::AssignedGroup;
 use assent_model::id::Did;
 use assent_model::user::LifecycleState;
 
@@ -48,53 +45,14 @@ pub(super) fn routes() -> Area {
         .protected(ProtectedActionKind::DeleteAccount)
 }
 
-/// A user's membership in an application.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Account)]
-pub(super) struct AccountView {
-    id: String,
-    user_id: String,
-    /// The user's name at sign-in.
-    user_name: Option<String>,
-    application_id: String,
-    /// The display name of the application.
-    application_name: Option<String>,
-    /// The user's name in the application: the claim `upn`.
-    name: String,
-    /// The roles of the account itself.
-    roles: Vec<String>,
-    /// The roles that the application receives: those of the account, of the groups and of everyone.
-    effective_roles: Vec<String>,
-    /// Whether the account itself grants access. Otherwise only `groups` and `everyone` do.
-    individual: bool,
-    /// The groups of the user that the application is assigned to.
-    groups: Vec<AccountGroupView>,
-    /// Whether the application is assigned to everyone.
-    everyone: bool,
-    /// The claim `user_short_code`.
-    short_code: String,
-    state: LifecycleState,
-    #[schema(format = DateTime)]
-    created_at: String,
-}
-
-/// A group by which a user has access to an application.
-#[derive(Serialize, ToSchema)]
-#[schema(as = AccountGroup)]
-struct AccountGroupView {
-    name: String,
-    /// The roles of its members in the application.
-    roles: Vec<String>,
-}
-
 async fn view(
     services: &Services,
     account: Account,
-) -> Result<VersionedResponse<AccountView>, Problem> {
+) -> Result<VersionedResponse<AccountDocument>, Problem> {
     let names = names(services, std::slice::from_ref(&account)).await?;
     Ok(VersionedResponse(
         account.version,
-        account_view(account, &names),
+        AccountDocument::new(account, &names),
     ))
 }
 
@@ -110,55 +68,19 @@ async fn names<'a>(
     Ok(Names::read(services, users.collect(), applications.collect()).await?)
 }
 
-fn account_view(account: Account, names: &Names) -> AccountView {
-    let effective_roles = account.effective_roles();
-    // The pattern names each value, so that the compiler reports a value that the view lacks.
-    let Account {
-        id,
-        user_id,
-        application_id,
-        name,
-        roles,
-        short_code,
-        state,
-        individual,
-        assigned,
-        version: _,
-        created_at,
-    } = account;
-    let everyone = assigned.everyone.is_some();
-    let group = |AssignedGroup { name, roles, .. }| AccountGroupView { name, roles };
-    AccountView {
-        user_name: names.user(user_id),
-        application_name: names.application(&application_id),
-        id: id.to_string(),
-        user_id: user_id.to_string(),
-        application_id: application_id.to_string(),
-        name,
-        roles,
-        effective_roles,
-        individual,
-        groups: assigned.groups.into_iter().map(group).collect(),
-        everyone,
-        short_code,
-        state,
-        created_at: moment(created_at),
-    }
-}
-
 /// Create an account for a user in an application.
 #[utoipa::path(
     post,
     path = "/applications/{id}/accounts",
     request_body = NewAccount,
-    responses((status = 201, description = "The account.", body = AccountView))
+    responses((status = 201, description = "The account.", body = AccountDocument))
 )]
 async fn create(
     State(services): State<Arc<Services>>,
     context: Context,
     Path(application): Path<String>,
     Body(account): Body<NewAccount>,
-) -> Result<(StatusCode, VersionedResponse<AccountView>), Problem> {
+) -> Result<(StatusCode, VersionedResponse<AccountDocument>), Problem> {
     let application = id_of(&application, "application")?;
     let command = CreateAccount {
         application,
@@ -191,13 +113,13 @@ list_query! {
     get,
     path = "/applications/{id}/accounts",
     params(AccountsQuery),
-    responses((status = 200, description = "A page of accounts.", body = List<AccountView>))
+    responses((status = 200, description = "A page of accounts.", body = List<AccountDocument>))
 )]
 async fn list(
     State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     Query(query): Query<AccountsQuery>,
-) -> Result<Json<List<AccountView>>, Problem> {
+) -> Result<Json<List<AccountDocument>>, Problem> {
     let application = id_of(&application, "application")?;
     let rows = page(
         &services,
@@ -213,7 +135,7 @@ async fn list(
         rows,
         query.limit,
         |(cursor, _)| cursor.clone(),
-        |(_, account)| account_view(account, &names),
+        |(_, account)| AccountDocument::new(account, &names),
     )))
 }
 
@@ -257,7 +179,7 @@ pub(super) async fn page(
         (
             status = 200,
             description = "A page of accounts, in the order of creation.",
-            body = List<AccountView>,
+            body = List<AccountDocument>,
         ),
     )
 )]
@@ -265,7 +187,7 @@ async fn of_user(
     State(services): State<Arc<Services>>,
     Path(user): Path<String>,
     Query(page): Query<Page>,
-) -> Result<Json<List<AccountView>>, Problem> {
+) -> Result<Json<List<AccountDocument>>, Problem> {
     let rows = admin::accounts_of_user(
         &services,
         id_of(&user, "user")?,
@@ -278,7 +200,7 @@ async fn of_user(
         rows,
         page.limit,
         |row| row.id.to_string(),
-        |row| account_view(row, &names),
+        |row| AccountDocument::new(row, &names),
     )))
 }
 
@@ -286,12 +208,12 @@ async fn of_user(
 #[utoipa::path(
     get,
     path = "/accounts/{id}",
-    responses((status = 200, description = "The account.", body = AccountView))
+    responses((status = 200, description = "The account.", body = AccountDocument))
 )]
 async fn read(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
-) -> Result<VersionedResponse<AccountView>, Problem> {
+) -> Result<VersionedResponse<AccountDocument>, Problem> {
     view(
         &services,
         admin::account(&services, id_of(&id, "account")?).await?,
@@ -307,14 +229,14 @@ async fn read(
     patch,
     path = "/accounts/{id}",
     request_body = AccountChange,
-    responses((status = 200, description = "The updated account.", body = AccountView))
+    responses((status = 200, description = "The updated account.", body = AccountDocument))
 )]
 async fn update(
     State(services): State<Arc<Services>>,
     context: Context,
     Path(id): Path<String>,
     ChangeBody(change): ChangeBody<AccountChange>,
-) -> Result<VersionedResponse<AccountView>, Problem> {
+) -> Result<VersionedResponse<AccountDocument>, Problem> {
     let account = id_of(&id, "account")?;
     let account = context.run(UpdateAccount { account, change }).await?;
     view(&services, account).await

@@ -10,12 +10,13 @@ use utoipa::ToSchema;
 use super::application_view::RegisteredApplicationView;
 use super::input::{List, Query, Search, after, list_query};
 use crate::domain::Services;
-use crate::domain::admin::{self, ApplicationQuery};
-use crate::http::admin_api::application_usage::view;
+use crate::domain::admin::{self, ApplicationQuery, UsageView};
+use crate::http::admin_api::values::moment;
+use crate::http::operations::logos::address;
 use crate::http::problem::Problem;
 use assent_model::application::Protocol;
 use assent_model::id::Did;
-use assent_store::{ApplicationCursor, ApplicationOrder};
+use assent_store::{ApplicationCursor, ApplicationOrder, ApplicationUsage, MOST_COUNTED};
 
 list_query! {
     /// The filters of the list of applications.
@@ -62,7 +63,7 @@ pub(super) async fn list(
             ApplicationCursor { id, name }.to_string()
         },
         |row| {
-            let usage = view(row.id(), usage.get(row.id()).cloned().unwrap_or_default());
+            let usage = usage_view(row.id(), usage.get(row.id()).cloned().unwrap_or_default());
             RegisteredApplicationView::from(row).with_usage(usage)
         },
     )))
@@ -90,5 +91,20 @@ impl From<OrderQuery> for ApplicationOrder {
             OrderQuery::Name => Self::Name,
             OrderQuery::NameDescending => Self::NameDescending,
         }
+    }
+}
+
+/// Returns the view of an application's usage.
+fn usage_view(application: &Did, usage: ApplicationUsage) -> UsageView {
+    let ApplicationUsage {
+        users,
+        last_sign_in_at,
+        logo,
+    } = usage;
+    UsageView {
+        logo_url: logo.map(|digest| address(application, &digest)),
+        users: users.min(MOST_COUNTED),
+        more_users: users > MOST_COUNTED,
+        last_sign_in_at: last_sign_in_at.map(moment),
     }
 }

@@ -15,15 +15,14 @@ use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{Query, UnparsedJson, parse, parse_change};
 use super::routes::Area;
-use super::{application_list, saml_metadata, service_provider_view};
+use super::{application_list, saml_metadata};
 use crate::domain::admin::{
-    ClientChange, CreateClient, CreateServiceProvider, DeleteApplication, ServiceProviderChange,
-    UpdateClient, UpdateServiceProvider,
+    ClientChange, ClientDocument, CreateClient, CreateServiceProvider, DeleteApplication,
+    OpenIdConnect, Saml, ServiceProviderChange, ServiceProviderDocument, UpdateClient,
+    UpdateServiceProvider,
 };
 use crate::domain::{Services, admin};
-use crate::http::admin_api::application_view::{
-    ApplicationView, OpenIdConnect, RegisteredApplicationView, view,
-};
+use crate::http::admin_api::application_view::RegisteredApplicationView;
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::MetadataSource;
@@ -91,7 +90,7 @@ struct NewClient {
 #[derive(Serialize, ToSchema)]
 struct NewServiceProvider {
     #[schema(inline)]
-    protocol: service_provider_view::Saml,
+    protocol: Saml,
     #[serde(flatten)]
     source: MetadataSource,
     #[serde(flatten)]
@@ -134,7 +133,7 @@ impl NewServiceProvider {
         members.remove("metadata");
         members.remove("metadata_certificate");
         Ok(Self {
-            protocol: service_provider_view::Saml::Saml,
+            protocol: Saml::Saml,
             source,
             change: parse_change(&written(&members))?,
         })
@@ -187,13 +186,14 @@ async fn create(
         New::Client(NewClient { change, .. }) => {
             let application = context.run(CreateClient(change)).await?;
             let version = application.version;
-            let view = RegisteredApplicationView::Client(Box::new(view(application)));
+            let view =
+                RegisteredApplicationView::Client(Box::new(ClientDocument::new(&application)));
             Ok((StatusCode::CREATED, VersionedResponse(version, view)))
         }
         New::ServiceProvider(NewServiceProvider { source, change, .. }) => {
             let (change, notes) = saml_metadata::described(&context, &source, change).await?;
             let provider = context.run(CreateServiceProvider(change)).await?;
-            let view = saved(&context.0.services, provider, notes);
+            let view = saved(&context.0.services, &provider, notes);
             Ok((StatusCode::CREATED, view))
         }
     }
@@ -202,17 +202,16 @@ async fn create(
 /// Returns the view of a saved service provider, with the notes of its import and of its settings.
 fn saved(
     services: &Services,
-    provider: ServiceProvider,
+    provider: &ServiceProvider,
     mut notes: Vec<String>,
 ) -> VersionedResponse<RegisteredApplicationView> {
-    notes.extend(admin::service_provider_notes(services, &provider));
-    let version = provider.version;
-    VersionedResponse(
-        version,
-        RegisteredApplicationView::ServiceProvider(Box::new(
-            service_provider_view::view(provider).with_notes(notes),
-        )),
-    )
+    notes.extend(admin::service_provider_notes(services, provider));
+    let document = ServiceProviderDocument {
+        notes,
+        ..ServiceProviderDocument::new(provider)
+    };
+    let view = RegisteredApplicationView::ServiceProvider(Box::new(document));
+    VersionedResponse(provider.version, view)
 }
 
 /// Read an application.
@@ -257,7 +256,8 @@ async fn update(
                 application,
                 change,
             };
-            return Ok(saved(services, context.run(command).await?, Vec::new()));
+            let provider = context.run(command).await?;
+            return Ok(saved(services, &provider, Vec::new()));
         }
     };
     let command = UpdateClient {
@@ -265,15 +265,12 @@ async fn update(
         change,
     };
     let (application, secret) = context.run(command).await?;
-    let client_secret = secret.map(|secret| secret.expose().to_owned());
-    let version = application.version;
-    Ok(VersionedResponse(
-        version,
-        RegisteredApplicationView::Client(Box::new(ApplicationView {
-            client_secret,
-            ..view(application)
-        })),
-    ))
+    let document = ClientDocument {
+        client_secret: secret.map(|secret| secret.expose().to_owned()),
+        ..ClientDocument::new(&application)
+    };
+    let view = RegisteredApplicationView::Client(Box::new(document));
+    Ok(VersionedResponse(application.version, view))
 }
 
 /// Delete an application.

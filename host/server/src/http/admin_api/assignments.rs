@@ -10,12 +10,11 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::groups::{self, GroupView};
 use super::input::{Body, List};
 use super::routes::Area;
 use super::values::id_of;
 use crate::domain::Services;
-use crate::domain::admin::{self, AssignAccess, Names, RemoveAssignment};
+use crate::domain::admin::{self, AssignAccess, GroupDocument, Names, RemoveAssignment};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::group::Assignee;
@@ -75,7 +74,7 @@ struct Roles {
 #[derive(Serialize, ToSchema)]
 #[schema(as = GroupAssignment)]
 struct AssignmentView {
-    group: GroupView,
+    group: GroupDocument,
     /// The roles of the members in the application.
     roles: Vec<String>,
 }
@@ -117,7 +116,7 @@ async fn list(
         .groups
         .into_iter()
         .map(|(group, roles)| AssignmentView {
-            group: groups::view(group),
+            group: group.into(),
             roles,
         });
     Ok(Json(AssignmentsView {

@@ -11,9 +11,8 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::{Body, List, Query, after, list_query};
 use super::routes::Area;
-use super::users::{UserView, user_view};
 use crate::domain::Services;
-use crate::domain::admin::{self, ConfirmEmails};
+use crate::domain::admin::{self, ConfirmEmails, UserDocument};
 use crate::http::admin_api::values::{id_of, user_ids};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -44,12 +43,12 @@ list_query! {
     get,
     path = "/users/unconfirmed-emails",
     params(UnconfirmedQuery),
-    responses((status = 200, description = "A page of users.", body = List<UserView>))
+    responses((status = 200, description = "A page of users.", body = List<UserDocument>))
 )]
 async fn unconfirmed(
     State(services): State<Arc<Services>>,
     Query(query): Query<UnconfirmedQuery>,
-) -> Result<Json<List<UserView>>, Problem> {
+) -> Result<Json<List<UserDocument>>, Problem> {
     let application = query.application.as_deref();
     let application: Option<Did> = application.map(|id| id_of(id, "application")).transpose()?;
     let cursor = after::<UserId>(query.after.as_deref())?;
@@ -64,7 +63,7 @@ async fn unconfirmed(
         found,
         query.limit,
         |user| user.id.to_string(),
-        user_view,
+        UserDocument::new,
     )))
 }
 
@@ -84,13 +83,15 @@ struct Confirmation {
     post,
     path = "/users/confirm-emails",
     request_body = Confirmation,
-    responses((status = 200, description = "The users whose address is now confirmed.", body = List<UserView>))
+    responses((status = 200, description = "The users whose address is now confirmed.", body = List<UserDocument>))
 )]
 async fn confirm(
     context: Context,
     Body(Confirmation { users }): Body<Confirmation>,
-) -> Result<Json<List<UserView>>, Problem> {
+) -> Result<Json<List<UserDocument>>, Problem> {
     let users = user_ids(&users)?;
     let confirmed = context.run(ConfirmEmails { users }).await?;
-    Ok(Json(List::whole(confirmed.into_iter().map(user_view))))
+    Ok(Json(List::whole(
+        confirmed.into_iter().map(UserDocument::new),
+    )))
 }

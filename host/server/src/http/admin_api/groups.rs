@@ -14,23 +14,22 @@ use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::import_limit::ImportPermit;
 use super::input::{Body, ChangeBody, List, Page, Query, Search, after, list_query};
-use super::management_view::ManagementView;
 use super::routes::Area;
 use super::table::CsvBody;
 use super::transfers::{ImportQuery, ImportView, import_view, to_the_end};
 use super::values::{id_of, moment, user_ids};
 use crate::domain::Services;
 use crate::domain::admin::{
-    self, AddMembers, Caller, CreateGroup, DeleteGroup, GroupUpdate, ImportMembers, MEMBER_COLUMNS,
-    RemoveMember, ReplaceMembers, UpdateGroup,
+    self, AddMembers, Caller, CreateGroup, DeleteGroup, GroupDocument, GroupUpdate, ImportMembers,
+    MEMBER_COLUMNS, RemoveMember, ReplaceMembers, UpdateGroup,
 };
 use crate::http::admin_api::export;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
-use assent_model::group::{Group, GroupName, Membership};
+use assent_model::group::{GroupName, Membership};
 use assent_model::id::GroupId;
 use assent_model::user::{LifecycleState, User};
-use assent_store::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
+use assent_store::GroupOrder;
 
 /// The routes of groups. Creating a group, and adding and removing single members need no action approval, like the
 /// creation of accounts. Renaming or deleting a group, and replacing or importing its members do.
@@ -62,55 +61,6 @@ pub(super) fn routes() -> Area {
         .protected(ProtectedActionKind::UpdateGroup)
         .noun("users.groups", "The groups of a user.")
         .route("list", Permission::AccountsRead, routes!(of_user))
-}
-
-/// A group of users.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Group)]
-pub(super) struct GroupView {
-    id: String,
-    /// The name, which applications receive in the claim `groups`.
-    name: String,
-    /// What the group is for; may be empty.
-    description: String,
-    /// The number of its members, up to 1,000.
-    members: u32,
-    /// Whether it has more than 1,000 members.
-    more_members: bool,
-    /// The number of applications that are assigned to it.
-    applications: u32,
-    /// The manifest that manages it. Only the response to reading a single group has it, for those who may read
-    /// applications.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    managed_by: Option<ManagementView>,
-    #[schema(format = DateTime)]
-    created_at: String,
-}
-
-pub(super) fn view(summary: GroupSummary) -> GroupView {
-    let GroupSummary {
-        group,
-        members,
-        applications,
-    } = summary;
-    let Group {
-        id,
-        name,
-        description,
-        version: _,
-        created_at,
-    } = group;
-    GroupView {
-        id: id.to_string(),
-        name: name.into(),
-        description,
-        members: members.min(MOST_MEMBERS_COUNTED),
-        more_members: members > MOST_MEMBERS_COUNTED,
-        applications,
-        managed_by: None,
-        created_at: moment(created_at),
-    }
 }
 
 /// A member of a group.
@@ -177,7 +127,7 @@ impl From<OrderQuery> for GroupOrder {
 #[derive(Serialize, ToSchema)]
 #[schema(as = GroupList)]
 struct GroupListView {
-    items: Vec<GroupView>,
+    items: Vec<GroupDocument>,
     /// The value of `after` for the next page, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -212,8 +162,12 @@ async fn list(
         query.limit.and_one(),
     )
     .await?;
-    let List { items, next } =
-        List::from_rows(rows, query.limit, |row| row.group.name.to_string(), view);
+    let List { items, next } = List::from_rows(
+        rows,
+        query.limit,
+        |row| row.group.name.to_string(),
+        Into::into,
+    );
     Ok(Json(GroupListView { items, next, total }))
 }
 
@@ -232,13 +186,13 @@ struct NewGroup {
     post,
     path = "/groups",
     request_body = NewGroup,
-    responses((status = 201, description = "The group.", body = GroupView))
+    responses((status = 201, description = "The group.", body = GroupDocument))
 )]
 async fn create(
     State(services): State<Arc<Services>>,
     context: Context,
     Body(NewGroup { name, description }): Body<NewGroup>,
-) -> Result<(StatusCode, VersionedResponse<GroupView>), Problem> {
+) -> Result<(StatusCode, VersionedResponse<GroupDocument>), Problem> {
     let group = context.run(CreateGroup { name, description }).await?;
     Ok((StatusCode::CREATED, current(&services, group.id).await?))
 }
@@ -246,31 +200,30 @@ async fn create(
 async fn current(
     services: &Services,
     id: GroupId,
-) -> Result<VersionedResponse<GroupView>, Problem> {
+) -> Result<VersionedResponse<GroupDocument>, Problem> {
     let summary = admin::group_summary(services, id).await?;
-    Ok(VersionedResponse(summary.group.version, view(summary)))
+    Ok(VersionedResponse(summary.group.version, summary.into()))
 }
 
 /// Read a group.
 #[utoipa::path(
     get,
     path = "/groups/{id}",
-    responses((status = 200, description = "The group.", body = GroupView))
+    responses((status = 200, description = "The group.", body = GroupDocument))
 )]
 async fn read(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
-) -> Result<VersionedResponse<GroupView>, Problem> {
+) -> Result<VersionedResponse<GroupDocument>, Problem> {
     let id = id_of(&id, "group")?;
-    let VersionedResponse(version, view) = current(&services, id).await?;
+    let mut response = current(&services, id).await?;
     // Manifests name applications, which the caller may not know.
-    let management = match caller.may(Permission::ApplicationsRead) {
-        true => admin::management_of_group(&services, id).await?,
-        false => None,
-    };
-    let managed_by = management.map(ManagementView::from);
-    Ok(VersionedResponse(version, GroupView { managed_by, ..view }))
+    if caller.may(Permission::ApplicationsRead) {
+        let management = admin::management_of_group(&services, id).await?;
+        response.1.managed_by = management.map(Into::into);
+    }
+    Ok(response)
 }
 
 /// Update a group.
@@ -278,14 +231,14 @@ async fn read(
     patch,
     path = "/groups/{id}",
     request_body = GroupUpdate,
-    responses((status = 200, description = "The updated group.", body = GroupView))
+    responses((status = 200, description = "The updated group.", body = GroupDocument))
 )]
 async fn update(
     State(services): State<Arc<Services>>,
     context: Context,
     Path(id): Path<String>,
     ChangeBody(change): ChangeBody<GroupUpdate>,
-) -> Result<VersionedResponse<GroupView>, Problem> {
+) -> Result<VersionedResponse<GroupDocument>, Problem> {
     let group = id_of(&id, "group")?;
     context.run(UpdateGroup { group, change }).await?;
     current(&services, group).await

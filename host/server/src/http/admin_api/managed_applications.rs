@@ -10,18 +10,17 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
-use super::application_view::{OpenIdConnect, RegisteredApplicationView};
+use super::application_view::RegisteredApplicationView;
 use super::applications::AnyChange;
 use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::UnparsedJson;
 use super::routes::Area;
-use super::service_provider_view::Saml;
 use super::values::id_of;
 use crate::domain::Services;
 use crate::domain::admin::{
-    self, ChangeAction, ClientChange, DeleteApplication, ManagedSettings, PutApplication,
-    ServiceProviderChange,
+    self, ChangeAction, ClientChange, DeleteApplication, ManagedSettings, OpenIdConnect,
+    PutApplication, Saml, ServiceProviderChange,
 };
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};

@@ -8,9 +8,7 @@ use utoipa::ToSchema;
 
 use super::context::Context;
 use super::input::Body;
-use super::service_provider_view;
-use crate::domain::admin::{self, ServiceProviderChange};
-use crate::http::admin_api::service_provider_view::ServiceProviderView;
+use crate::domain::admin::{self, ServiceProviderChange, ServiceProviderDocument};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::{
@@ -58,7 +56,7 @@ pub(super) struct MetadataComparisonView {
     notes: Vec<String>,
     applied: bool,
     /// The updated application.
-    application: ServiceProviderView,
+    application: ServiceProviderDocument,
 }
 
 /// Compare an application with its metadata, or apply the metadata.
@@ -100,6 +98,6 @@ pub(super) async fn refresh(
         digest,
         notes,
         applied,
-        application: service_provider_view::view(provider),
+        application: ServiceProviderDocument::new(&provider),
     }))
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
@@ -14,11 +16,11 @@ use crate::domain::admin::{
     ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate,
 };
 use crate::domain::{Services, admin};
-use crate::http::admin_api::service_provider_view::{CertificateView, certificate};
-use crate::http::admin_api::values::id_of;
+use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
+use crate::keys::client;
 use assent_model::administration::{Permission, ProtectedActionKind};
-use assent_model::saml::SamlKeyStage;
+use assent_model::saml::{SamlKey, SamlKeyStage};
 
 pub(super) fn routes() -> Area {
     Area::new()
@@ -110,4 +112,34 @@ async fn withdraw(
     context
         .no_content(WithdrawCertificate(certificate_of(&path)?))
         .await
+}
+
+/// A certificate that signs responses, or will sign them.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Certificate)]
+struct CertificateView {
+    id: String,
+    stage: SamlKeyStage,
+    /// In PEM form.
+    certificate: String,
+    /// The SHA-256 digest, in hexadecimal.
+    sha256: String,
+    #[schema(format = DateTime)]
+    created_at: String,
+    #[schema(format = DateTime)]
+    signs_from: String,
+    #[schema(format = DateTime)]
+    expires_at: String,
+}
+
+fn certificate(key: SamlKey, stage: SamlKeyStage) -> CertificateView {
+    CertificateView {
+        id: key.id.to_string(),
+        stage,
+        sha256: client::certificate_digest(&key.certificate),
+        certificate: key.certificate,
+        created_at: moment(key.created_at),
+        signs_from: moment(key.signs_from),
+        expires_at: moment(key.expires_at),
+    }
 }

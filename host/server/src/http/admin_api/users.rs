@@ -13,7 +13,9 @@ use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::input::{ChangeBody, List, PageLimit, Query, Search, after, list_query};
 use super::routes::Area;
-use crate::domain::admin::{CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserQuery};
+use crate::domain::admin::{
+    CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserDocument, UserQuery,
+};
 use crate::domain::{Services, admin};
 use crate::http::admin_api::user_devices;
 use crate::http::admin_api::values::{id_of, moment};
@@ -21,7 +23,6 @@ use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::UserId;
 use assent_model::search::{Cursor, sort_key};
-use assent_model::user::profile::Profile;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::UserOrder;
 
@@ -79,37 +80,12 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// A user.
-#[derive(Serialize, ToSchema)]
-#[schema(as = User)]
-pub(super) struct UserView {
-    id: String,
-    /// The decentralized identifier: the claim `user_did`.
-    did: String,
-    /// The claim `sub`, except for applications with a pairwise one.
-    sub: String,
-    /// The user's name at sign-in.
-    name: String,
-    /// The email address, which the user may type at sign-in as well.
-    email: Option<String>,
-    /// Whether the address is confirmed as the user's own. SAML applications receive no other address.
-    email_confirmed: bool,
-    profile: Profile,
-    /// The role in the console.
-    console_role: Option<ConsoleRole>,
-    state: LifecycleState,
-    #[schema(format = DateTime)]
-    created_at: String,
-    #[schema(format = DateTime)]
-    updated_at: String,
-}
-
 /// A user in a list.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListedUser)]
 struct ListedUserView {
     #[serde(flatten)]
-    user: UserView,
+    user: UserDocument,
     /// When the user last signed in with an approval.
     #[schema(format = DateTime)]
     last_sign_in_at: Option<String>,
@@ -164,41 +140,8 @@ impl From<OrderQuery> for UserOrder {
     }
 }
 
-/// Returns the view of a user.
-pub(super) fn view(user: User) -> VersionedResponse<UserView> {
-    VersionedResponse(user.version, user_view(user))
-}
-
-pub(super) fn user_view(user: User) -> UserView {
-    // The pattern names each value, so that the compiler reports a value that the view lacks.
-    let User {
-        id,
-        did,
-        subject,
-        name,
-        email,
-        email_confirmed,
-        profile,
-        console_role,
-        state,
-        was_active: _,
-        version: _,
-        created_at,
-        updated_at,
-    } = user;
-    UserView {
-        id: id.to_string(),
-        did: did.to_string(),
-        sub: subject,
-        name: name.to_string(),
-        email_confirmed: email_confirmed && email.is_some(),
-        email: email.map(Into::into),
-        profile,
-        console_role,
-        state,
-        created_at: moment(created_at),
-        updated_at: moment(updated_at),
-    }
+fn view(user: User) -> VersionedResponse<UserDocument> {
+    VersionedResponse(user.version, UserDocument::new(user))
 }
 
 /// Create a user.
@@ -208,12 +151,12 @@ pub(super) fn user_view(user: User) -> UserView {
     post,
     path = "/users",
     request_body = UserChange,
-    responses((status = 201, description = "The user.", body = UserView))
+    responses((status = 201, description = "The user.", body = UserDocument))
 )]
 async fn create(
     context: Context,
     ChangeBody(change): ChangeBody<UserChange>,
-) -> Result<(StatusCode, VersionedResponse<UserView>), Problem> {
+) -> Result<(StatusCode, VersionedResponse<UserDocument>), Problem> {
     let user = context.run(CreateUser(change)).await?;
     Ok((StatusCode::CREATED, view(user)))
 }
@@ -269,7 +212,7 @@ async fn list(
             last_sign_in_at: notes.sign_ins.get(&user.id).copied().map(moment),
             open_reports: notes.reports.get(&user.id).copied().unwrap_or_default(),
             paused_until: notes.cooldowns.get(&user.id).copied().map(moment),
-            user: user_view(user),
+            user: UserDocument::new(user),
         },
     );
     Ok(Json(UserListView { items, next, total }))
@@ -329,11 +272,11 @@ pub(super) async fn page(
 }
 
 /// Read a user.
-#[utoipa::path(get, path = "/users/{id}", responses((status = 200, description = "The user.", body = UserView)))]
+#[utoipa::path(get, path = "/users/{id}", responses((status = 200, description = "The user.", body = UserDocument)))]
 async fn read(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
-) -> Result<VersionedResponse<UserView>, Problem> {
+) -> Result<VersionedResponse<UserDocument>, Problem> {
     Ok(view(admin::user(&services, id_of(&id, "user")?).await?))
 }
 
@@ -346,13 +289,13 @@ async fn read(
     patch,
     path = "/users/{id}",
     request_body = UserChange,
-    responses((status = 200, description = "The updated user.", body = UserView)),
+    responses((status = 200, description = "The updated user.", body = UserDocument)),
 )]
 async fn update(
     context: Context,
     Path(id): Path<String>,
     ChangeBody(change): ChangeBody<UserChange>,
-) -> Result<VersionedResponse<UserView>, Problem> {
+) -> Result<VersionedResponse<UserDocument>, Problem> {
     let user = id_of(&id, "user")?;
     Ok(view(context.run(UpdateUser { user, change }).await?))
 }
@@ -371,11 +314,11 @@ async fn remove(context: Context, Path(id): Path<String>) -> Result<StatusCode, 
 #[utoipa::path(
     post,
     path = "/users/{id}/erase",
-    responses((status = 200, description = "The updated user.", body = UserView))
+    responses((status = 200, description = "The updated user.", body = UserDocument))
 )]
 async fn erase(
     context: Context,
     Path(id): Path<String>,
-) -> Result<VersionedResponse<UserView>, Problem> {
+) -> Result<VersionedResponse<UserDocument>, Problem> {
     Ok(view(context.run(EraseUser(id_of(&id, "user")?)).await?))
 }

@@ -1,17 +1,18 @@
 //! The update of a service provider from its metadata.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::import::{MetadataSource, describe};
 use crate::domain::admin::{
     self, AdminCommand, AdminContext, AdminError, ApprovedPlan, Execution, Planned,
-    ServiceProviderChange, ServiceProviderUpdate,
+    ServiceProviderDocument, ServiceProviderUpdate,
 };
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::{InternalError, Services};
 use assent_model::audit::AuditContext;
 use assent_model::id::Did;
+use assent_model::resource::Document;
 use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 
@@ -172,7 +173,7 @@ async fn compared(
     let settings = &provider.settings;
     let described = describe(services, source, Some(&settings.entity_id), Some(settings)).await?;
     let after = admin::changed_service_provider(services, provider.clone(), described.change)?;
-    let changes = differences(&provider, &after)?;
+    let changes = differences(&provider, &after);
     let digest = Digest::sha256(&serde_json::to_vec(&changes).map_err(unwritable)?).to_base64url();
     if shown.is_some_and(|shown| shown != digest) {
         return Err(AdminError::Conflict(
@@ -189,25 +190,14 @@ async fn compared(
 }
 
 /// Returns the members in which two states of a service provider differ.
-fn differences(
-    before: &ServiceProvider,
-    after: &ServiceProvider,
-) -> admin::Result<Vec<MemberDifference>> {
-    let mut after = members(after)?;
-    let pairs = members(before)?.into_iter().map(|(field, from)| {
+fn differences(before: &ServiceProvider, after: &ServiceProvider) -> Vec<MemberDifference> {
+    let mut after = ServiceProviderDocument::new(after).settable();
+    let before = ServiceProviderDocument::new(before).settable();
+    let pairs = before.into_iter().map(|(field, from)| {
         let to = after.remove(&field).unwrap_or_default();
         MemberDifference { field, from, to }
     });
-    Ok(pairs.filter(|changed| changed.from != changed.to).collect())
-}
-
-/// Returns the members of a request that creates an equal service provider.
-fn members(provider: &ServiceProvider) -> admin::Result<Map<String, Value>> {
-    match serde_json::to_value(ServiceProviderChange::from_provider(provider)) {
-        Ok(Value::Object(members)) => Ok(members),
-        Ok(_) => Err(unwritable("it is not an object")),
-        Err(error) => Err(unwritable(error)),
-    }
+    pairs.filter(|changed| changed.from != changed.to).collect()
 }
 
 fn unwritable(why: impl std::fmt::Display) -> AdminError {

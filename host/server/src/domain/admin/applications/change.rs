@@ -1,123 +1,21 @@
 //! The changes that create or update an OpenID Connect client.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
-
 use super::authentication::{AuthenticationChange, authentication};
+use super::document::{ClientChange, SubjectKind};
 use super::values::{application_name, recipe_id, server_address};
 use crate::domain::Services;
 use crate::domain::admin::scopes::require_known_scopes;
 use crate::domain::admin::{Result, invalid};
-use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
-    Application, BackchannelLogout, ConsentPolicy, GrantType, InitiateLoginUri, OidcSettings,
-    SubjectType,
+    Application, BackchannelLogout, GrantType, InitiateLoginUri, OidcSettings, SubjectType,
 };
 use assent_model::application_type::ApplicationType;
-use assent_model::client_auth::ClientAuthMethod;
-use assent_model::command::{empty_if_null, removable};
-use assent_model::key::SigningAlgorithm;
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
 use assent_plugin_host::egress::Egress;
 
 /// The largest number of redirect URIs of one kind.
 const MOST_URIS: usize = 50;
-
-assent_model::admin_command! {
-    /// A new OpenID Connect client, or an update. A missing member leaves its value unchanged; a new client has the
-    /// default.
-    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
-    #[serde(deny_unknown_fields)]
-    pub struct ClientChange, protected ProtectedClientMembers {
-        /// The application type: required for a new application, and fixed afterwards.
-        protected application_type: Option<ApplicationType>,
-        /// The name that users see. Required for a new application.
-        protected explained name: Option<String>,
-        /// Whether users can sign in to it, and its tokens are valid. Disabling it revokes its tokens.
-        protected explained enabled: Option<bool>,
-        /// The redirect URIs, compared character by character; null removes all.
-        #[serde(default, deserialize_with = "empty_if_null")]
-        protected explained redirect_uris: Option<Vec<String>>,
-        /// The redirect URIs after signing out; null removes all.
-        #[serde(default, deserialize_with = "empty_if_null")]
-        protected explained post_logout_redirect_uris: Option<Vec<String>>,
-        /// The scopes that the application may request.
-        #[schema(value_type = Option<Vec<Scope>>)]
-        protected scopes: Option<Vec<String>>,
-        /// The grant types that the application may use.
-        protected grant_types: Option<Vec<GrantType>>,
-        /// The client authentication method.
-        protected token_endpoint_auth_method: Option<ClientAuthMethod>,
-        /// A JSON Web Key Set (RFC 7517 section 5); null removes it with another authentication method or key.
-        #[serde(default, deserialize_with = "removable")]
-        #[schema(value_type = Option<Object>)]
-        protected explained jwks: Option<Option<Value>>,
-        /// The URL of the key set; null removes it with another authentication method or key.
-        #[serde(default, deserialize_with = "removable")]
-        protected explained jwks_uri: Option<Option<String>>,
-        /// A public key in PEM form; null removes it with another authentication method or key.
-        #[serde(default, deserialize_with = "removable")]
-        protected explained public_key: Option<Option<String>>,
-        /// A certificate in PEM form; null removes it with another authentication method or key.
-        #[serde(default, deserialize_with = "removable")]
-        protected explained certificate: Option<Option<String>>,
-        /// The algorithm that signs the ID tokens of the application.
-        protected id_token_signed_response_alg: Option<SigningAlgorithm>,
-        /// Whether the claims of the scopes are only at UserInfo, and not in the ID tokens.
-        harmless slim_id_token: Option<bool>,
-        /// Whether the token response has `session_state`, with the value of the ID token's `sid`. Keycloak as a broker
-        /// needs it for back-channel logout.
-        harmless session_state: Option<bool>,
-        /// Whether users have a `sub` of the application's sector.
-        protected subject_type: Option<SubjectKind>,
-        /// The host name of the sector; by default the common host name of the redirect URIs; null removes it with the
-        /// subject type public.
-        #[serde(default, deserialize_with = "removable")]
-        protected sector_identifier: Option<Option<String>>,
-        /// Whether users are asked for consent.
-        protected consent: Option<ConsentPolicy>,
-        /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
-        // This setting permits sign-ins without a request on any device. It is therefore protected, like the other
-        // settings of authentication.
-        protected explained passkey_sign_in: Option<bool>,
-        /// The URI that receives logout tokens; null removes it.
-        #[serde(default, deserialize_with = "removable")]
-        protected explained backchannel_logout_uri: Option<Option<String>>,
-        /// Whether the application requires `sid` in a logout token.
-        harmless backchannel_logout_session_required: Option<bool>,
-        /// The URI that begins a sign-in at the application; null removes it.
-        #[serde(default, deserialize_with = "removable")]
-        protected explained initiate_login_uri: Option<Option<String>>,
-        /// Whether client assertions may name the token endpoint as their audience, and not the issuer. A server that
-        /// knows such an assertion could then use it here. Not for an application with `admin_scopes`.
-        protected lenient_assertion_audience: Option<bool>,
-        /// The recipe of the console by which the application is connected, such as `grafana`; null removes it. The
-        /// console shows its guide.
-        #[serde(default, deserialize_with = "removable")]
-        harmless recipe: Option<Option<String>>,
-        /// Whether each sign-in must use PKCE (RFC 7636). `false` by default for web applications; other types always
-        /// use it.
-        protected explained require_pkce: Option<bool>,
-        /// The permissions of the application in the admin API as a service account; null removes all. Only an owner
-        /// may set them.
-        #[serde(default, deserialize_with = "empty_if_null")]
-        #[schema(value_type = Option<Vec<AdminScope>>)]
-        protected explained admin_scopes: Option<AdminScopes>,
-    }
-}
-
-/// Whether the `sub` claim is the same for all applications, or differs by sector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = SubjectType)]
-pub enum SubjectKind {
-    /// One `sub` per user, the same for all applications.
-    Public,
-    /// One `sub` per user and sector.
-    Pairwise,
-}
 
 pub(super) fn apply(
     services: &Services,

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::change::{ClientChange, ProtectedClientMembers, apply};
+use super::change::apply;
+use super::document::ClientChange;
 use super::queries::{application, registered};
 use super::secrets::{forget_unfit_secrets, replace_secrets};
 use crate::domain::admin::changes::AuditedSettings;
@@ -20,6 +21,7 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::caller::{Authorization, Caller, Denied};
 use assent_model::client_auth::ClientAuthMethod;
 use assent_model::client_secret::ClientSecrets;
+use assent_model::command::{Change, MemberClass};
 use assent_model::id::Did;
 use assent_model::secret::Secret;
 use assent_store::VersionedWrite;
@@ -43,32 +45,7 @@ impl AdminCommand for CreateClient {
         let application = made(&context.services, kind, change.clone())?;
         // No user uses a new application yet, so the data that it receives and the receiving addresses are harmless.
         // Its permissions in the admin API are not.
-        let ProtectedClientMembers {
-            admin_scopes,
-            application_type: _,
-            name: _,
-            enabled: _,
-            redirect_uris: _,
-            post_logout_redirect_uris: _,
-            scopes: _,
-            grant_types: _,
-            token_endpoint_auth_method: _,
-            jwks: _,
-            jwks_uri: _,
-            public_key: _,
-            certificate: _,
-            id_token_signed_response_alg: _,
-            subject_type: _,
-            sector_identifier: _,
-            consent: _,
-            passkey_sign_in: _,
-            backchannel_logout_uri: _,
-            initiate_login_uri: _,
-            lenient_assertion_audience: _,
-            require_pkce: _,
-        } = change.protected();
-        let action = admin_scopes
-            .is_some()
+        let action = has_owner_only(change)
             .then(|| ProtectedAction::CreateApplication(ClientState::from_client(&application)));
         Ok(Planned::new(authorization, application, action))
     }
@@ -97,7 +74,7 @@ pub(super) fn authorize(
     caller: &Caller,
     change: &ClientChange,
 ) -> std::result::Result<Authorization, Denied> {
-    if change.admin_scopes.is_some() {
+    if has_owner_only(change) {
         caller.authorize(
             Permission::RolesWrite,
             "admin_scopes: only an owner may grant or revoke them",
@@ -105,6 +82,12 @@ pub(super) fn authorize(
     } else {
         caller.authorize_application_writes()
     }
+}
+
+/// Whether a change has a member that only an owner may set.
+fn has_owner_only(change: &ClientChange) -> bool {
+    let mut members = change.sent_members().into_iter();
+    members.any(|member| member.class == MemberClass::OwnerOnly)
 }
 
 /// Returns a new application that is not stored yet.
@@ -171,16 +154,16 @@ impl AdminCommand for UpdateClient {
         // For a service account, every change is protected.
         let is_service = |client: &Application| client.settings.is_service_account();
         let are_shown = is_service(&before) || is_service(&after);
-        let members = change.members();
+        let members = change.sent_members();
         let is_protected = members
             .iter()
-            .any(|member| member.is_protected || is_service(&before));
+            .any(|member| member.class != MemberClass::Harmless || is_service(&before));
         let action = is_protected.then(|| ProtectedAction::UpdateClient {
             application: before.id.clone(),
             before: ClientState::from_client(&before),
             after: ClientState::from_client(&after),
             members: changed_members(members, are_shown),
-            sets_admin_scopes: change.admin_scopes.is_some(),
+            sets_admin_scopes: has_owner_only(change),
         });
         Ok(Planned::new(
             authorization,

@@ -4,13 +4,14 @@ mod authentication;
 mod change;
 mod commands;
 mod described;
+mod document;
 mod queries;
 mod secrets;
 mod values;
 
-pub use change::{ClientChange, SubjectKind};
 pub use commands::{CreateClient, DeleteApplication, UpdateClient};
 pub(super) use described::{authorize_description, described_client};
+pub use document::{ClientChange, ClientDocument, OpenIdConnect};
 pub use queries::{
     ApplicationQuery, application, application_usage, applications, find_applications, registered,
 };

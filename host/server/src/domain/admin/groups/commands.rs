@@ -1,8 +1,8 @@
 //! The commands that create, update and delete groups.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use serde::Serialize;
 
+use super::document::{GroupUpdate, ProtectedGroupMembers};
 use super::queries::group;
 use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
@@ -11,7 +11,6 @@ use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::audit::{AuditContext, Event};
-use assent_model::command::empty_if_null;
 use assent_model::group::{Group, GroupName};
 use assent_model::id::GroupId;
 use assent_model::name::display_text;
@@ -19,20 +18,6 @@ use assent_store::{GroupOrder, VersionedWrite};
 
 /// The largest length of a description, in characters.
 const LONGEST_DESCRIPTION: usize = 500;
-
-assent_model::admin_command! {
-    /// An update of a group. A missing member leaves its value unchanged.
-    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
-    #[serde(deny_unknown_fields)]
-    #[schema(as = GroupUpdate)]
-    pub struct GroupUpdate, protected ProtectedGroupMembers {
-        /// The name, which applications receive in the claim `groups`.
-        protected name: Option<String>,
-        /// The purpose of the group; null or an empty text removes it.
-        #[serde(default, deserialize_with = "empty_if_null")]
-        harmless description: Option<String>,
-    }
-}
 
 fn name_of(text: &str) -> Result<GroupName> {
     text.parse()

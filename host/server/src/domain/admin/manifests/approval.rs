@@ -2,16 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
 use super::change::{Operation, PlannedChange};
-use super::described::{self, Members};
 use super::plan::ManifestPlan;
-use crate::domain::admin::applications::ClientChange;
+use crate::domain::admin::applications::ClientDocument;
 use crate::domain::admin::command::changed_members;
 use crate::domain::admin::groups::{AssignmentPlan, MemberPlan};
-use crate::domain::admin::service_providers::ServiceProviderChange;
+use crate::domain::admin::service_providers::ServiceProviderDocument;
 use crate::domain::protected_actions::{
     AccessedApplication, ClientState, ManagedApplication, ManifestObject, NamedApplication,
     ServiceProviderState,
@@ -21,6 +17,7 @@ use assent_model::command::Member;
 use assent_model::group::Group;
 use assent_model::id::Did;
 use assent_model::management::ManifestKey;
+use assent_model::resource::Document;
 use assent_model::saml::ServiceProvider;
 use assent_model::user::User;
 
@@ -180,16 +177,11 @@ fn client(
     adopt: Option<&ManifestKey>,
 ) -> ManifestObject {
     let is_service = |client: &Application| client.settings.is_service_account();
-    let change: ClientChange = difference(&described::client(before), &described::client(after))
-        .unwrap_or_else(|| ClientChange::from_settings(&after.name, &after.settings));
     // For a service account, each change is sensitive.
     let are_all = is_service(before) || is_service(after);
+    let members = ClientDocument::new(before).members_to(&ClientDocument::new(after));
     ManifestObject::Client {
-        application: managed(
-            (&before.name, &before.id),
-            (&change.members(), are_all),
-            adopt,
-        ),
+        application: managed((&before.name, &before.id), (&members, are_all), adopt),
         before: ClientState::from_client(before),
         after: ClientState::from_client(after),
     }
@@ -200,16 +192,10 @@ fn service_provider(
     after: &ServiceProvider,
     adopt: Option<&ManifestKey>,
 ) -> ManifestObject {
-    let before_members = described::service_provider_settings(before);
-    let after_members = described::service_provider_settings(after);
-    let change: ServiceProviderChange = difference(&before_members, &after_members)
-        .unwrap_or_else(|| ServiceProviderChange::from_provider(after));
+    let members =
+        ServiceProviderDocument::new(before).members_to(&ServiceProviderDocument::new(after));
     ManifestObject::ServiceProvider {
-        application: managed(
-            (&before.name, &before.id),
-            (&change.members(), false),
-            adopt,
-        ),
+        application: managed((&before.name, &before.id), (&members, false), adopt),
         before: ServiceProviderState::from_provider(before),
         after: ServiceProviderState::from_provider(after),
     }
@@ -234,16 +220,6 @@ fn managed(
         },
         adopted_as: adopt.map(ToString::to_string),
     }
-}
-
-/// Returns the request by hand with the same effect: the members that differ, as in the admin API. So the classes of
-/// its members decide which of them a device shows. `None` if there is no such request.
-fn difference<T: DeserializeOwned>(before: &Members, after: &Members) -> Option<T> {
-    let changed = after
-        .iter()
-        .filter(|(name, value)| before.get(*name) != Some(*value))
-        .map(|(name, value)| (name.clone(), value.clone()));
-    serde_json::from_value(Value::Object(changed.collect())).ok()
 }
 
 fn group(

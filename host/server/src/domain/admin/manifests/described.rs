@@ -1,14 +1,14 @@
 //! Objects as a manifest describes them.
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::domain::Services;
 use crate::domain::admin::Result;
-use crate::domain::admin::applications::ClientChange;
-use crate::domain::admin::service_providers::{ServiceProviderChange, default_service_provider};
+use crate::domain::admin::applications::ClientDocument;
+use crate::domain::admin::service_providers::{ServiceProviderDocument, default_service_provider};
 use assent_model::application::{Application, OidcSettings};
 use assent_model::group::Group;
+use assent_model::resource::Document;
 use assent_model::saml::ServiceProvider;
 
 /// The members of an object, by their names in a manifest.
@@ -16,26 +16,24 @@ pub(super) type Members = Map<String, Value>;
 
 /// Returns all members of a client except the key.
 pub(super) fn client(client: &Application) -> Members {
-    members(&ClientChange::from_settings(&client.name, &client.settings))
-}
-
-/// Returns all settings of a service provider.
-pub(super) fn service_provider_settings(provider: &ServiceProvider) -> Members {
-    members(&ServiceProviderChange::from_provider(provider))
+    ClientDocument::new(client).settable()
 }
 
 /// Returns all members of a service provider except the key.
 pub(super) fn service_provider(provider: &ServiceProvider) -> Members {
-    let mut members = service_provider_settings(provider);
+    let mut members = ServiceProviderDocument::new(provider).settable();
     members.insert("protocol".to_owned(), json!("saml"));
     members
 }
 
 /// Returns the members of a client that a manifest must name: those that differ from a new client.
 pub(super) fn named_of_client(known: &Application) -> Members {
-    let defaults = OidcSettings::new(known.settings.application_type);
-    let defaults = members(&ClientChange::from_settings("", &defaults));
-    without(client(known), &defaults, &["application_type"])
+    let new = Application {
+        name: String::new(),
+        settings: OidcSettings::new(known.settings.application_type),
+        ..known.clone()
+    };
+    without(client(known), &client(&new), &["application_type"])
 }
 
 /// Returns the members of a service provider that a manifest must name.
@@ -62,14 +60,6 @@ pub(super) fn group(group: &Group) -> Members {
         members.insert("description".to_owned(), json!(group.description));
     }
     members
-}
-
-/// Returns the members of a change.
-fn members(change: &impl Serialize) -> Members {
-    match serde_json::to_value(change) {
-        Ok(Value::Object(members)) => members,
-        _ => Members::new(),
-    }
 }
 
 /// Returns the members that are neither null nor a default, and those in `retained`.

@@ -1,18 +1,12 @@
 //! The changes that create or update a service provider.
 
-use serde::{Deserialize, Serialize};
-
+use super::document::{AcsChange, ServiceProviderChange, SingleLogoutChange};
 use crate::domain::Services;
 use crate::domain::admin::applications::{application_name, recipe_id, server_address};
-use crate::domain::admin::custom_attributes::CustomAttributeChange;
 use crate::domain::admin::{Result, custom_attributes, invalid};
 use crate::keys::saml;
-use assent_model::command::{empty_if_null, removable};
 use assent_model::redirect::RedirectUri;
-use assent_model::saml::{
-    AssertionConsumer, Binding, CustomAttribute, NameIdFormat, NameIdSource, PartnerCertificate,
-    SamlSettings, ServiceProvider, SingleLogout,
-};
+use assent_model::saml::{AssertionConsumer, PartnerCertificate, ServiceProvider, SingleLogout};
 
 /// The largest number of assertion consumer services, certificates or RelayStates of a service provider.
 const MOST: usize = 50;
@@ -28,176 +22,6 @@ const MOST_CLOCK_SKEW: u32 = 600;
 
 /// The largest time by which an assertion is valid before it is issued, in seconds.
 const MOST_NOT_BEFORE_MARGIN: u32 = 120;
-
-assent_model::admin_command! {
-    /// A new service provider, or an update. A missing member leaves its value unchanged; a new service provider has
-    /// the default.
-    #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
-    #[serde(deny_unknown_fields, default)]
-    pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {
-        /// The name that users see.
-        protected explained name: Option<String>,
-        /// Whether users can sign in to the service provider.
-        protected explained enabled: Option<bool>,
-        /// The SP entity ID.
-        protected explained entity_id: Option<String>,
-        /// The assertion consumer services.
-        protected explained acs: Option<Vec<AcsChange>>,
-        /// The single logout service; null removes it. A missing member of an existing service keeps its value.
-        #[serde(deserialize_with = "removable")]
-        protected explained single_logout: Option<Option<SingleLogoutChange>>,
-        /// The NameID format for requests that specify none.
-        protected name_id_format: Option<NameIdFormat>,
-        /// Further NameID formats that a request may specify; null removes all.
-        #[serde(deserialize_with = "empty_if_null")]
-        protected other_name_id_formats: Option<Vec<NameIdFormat>>,
-        /// The source of the NameID in formats that are not opaque.
-        protected name_id_source: Option<NameIdSource>,
-        /// Whether an AuthnRequest without a signature is rejected.
-        protected require_signed_requests: Option<bool>,
-        /// The signing certificates of the service provider, in PEM form; null removes all.
-        #[serde(deserialize_with = "empty_if_null")]
-        protected explained certificates: Option<Vec<String>>,
-        /// Further attributes of each assertion; null removes all.
-        #[serde(deserialize_with = "empty_if_null")]
-        protected custom_attributes: Option<Vec<CustomAttributeChange>>,
-        /// Whether IdP-initiated sign-on is permitted.
-        protected idp_initiated: Option<bool>,
-        /// The default RelayState of an IdP-initiated sign-on; null removes it.
-        #[serde(deserialize_with = "removable")]
-        protected default_relay_state: Option<Option<String>>,
-        /// Further RelayStates that a link may specify; null removes all.
-        #[serde(deserialize_with = "empty_if_null")]
-        protected relay_states: Option<Vec<String>>,
-        /// The tolerated clock skew.
-        protected clock_skew_seconds: Option<u32>,
-        /// The time by which the `NotBefore` of assertions is before their issue, for a service provider whose clock is
-        /// behind.
-        protected not_before_margin_seconds: Option<u32>,
-        /// The entity ID of this server for this service provider; null for the issuer's URL.
-        #[serde(deserialize_with = "removable")]
-        protected idp_entity_id: Option<Option<String>>,
-        /// The URL of the metadata for later updates; null removes it.
-        #[serde(deserialize_with = "removable")]
-        protected explained metadata_url: Option<Option<String>>,
-        /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
-        // Protected for the same reason as the setting of a client.
-        protected explained passkey_sign_in: Option<bool>,
-        /// The recipe of the console by which the application is connected, such as `zabbix`; null removes it. The
-        /// console shows its guide.
-        #[serde(deserialize_with = "removable")]
-        harmless recipe: Option<Option<String>>,
-        /// Whether the service provider receives email addresses that are not confirmed. With `false`, such an address
-        /// is neither a NameID nor in an attribute.
-        protected explained unconfirmed_email: Option<bool>,
-    }
-}
-
-impl ServiceProviderChange {
-    /// Returns the change that creates a service provider like this one. It sets every member.
-    pub fn from_provider(provider: &ServiceProvider) -> Self {
-        let ServiceProvider { name, settings, .. } = provider;
-        let SamlSettings {
-            enabled,
-            entity_id,
-            acs,
-            single_logout,
-            name_id,
-            require_signed_requests,
-            certificates,
-            custom_attributes,
-            idp_initiated,
-            clock_skew,
-            not_before_margin,
-            idp_entity_id,
-            metadata_url,
-            passkey_sign_in,
-            recipe,
-            unconfirmed_email,
-        } = settings;
-        let consumer = |consumer: &AssertionConsumer| AcsChange {
-            url: consumer.url.as_str().to_owned(),
-            index: Some(consumer.index),
-            default: consumer.default,
-        };
-        let logout = |logout: &SingleLogout| SingleLogoutChange {
-            url: Some(Some(logout.url.as_str().to_owned())),
-            response_url: Some(
-                logout
-                    .response_url
-                    .as_ref()
-                    .map(|url| url.as_str().to_owned()),
-            ),
-            binding: Some(Some(logout.binding)),
-        };
-        let attribute = |attribute: &CustomAttribute| CustomAttributeChange {
-            name: attribute.name.clone(),
-            values: attribute.values.clone(),
-        };
-        Self {
-            name: Some(name.clone()),
-            enabled: Some(*enabled),
-            entity_id: Some(entity_id.clone()),
-            acs: Some(acs.iter().map(consumer).collect()),
-            single_logout: Some(single_logout.as_ref().map(logout)),
-            name_id_format: Some(name_id.default),
-            other_name_id_formats: Some(name_id.formats().skip(1).collect()),
-            name_id_source: Some(name_id.source),
-            require_signed_requests: Some(*require_signed_requests),
-            certificates: Some(certificates.iter().map(|one| one.pem.clone()).collect()),
-            custom_attributes: Some(custom_attributes.iter().map(attribute).collect()),
-            idp_initiated: Some(idp_initiated.enabled),
-            default_relay_state: Some(idp_initiated.relay_state.clone()),
-            relay_states: Some(idp_initiated.relay_states.clone()),
-            clock_skew_seconds: Some(*clock_skew),
-            not_before_margin_seconds: Some(*not_before_margin),
-            idp_entity_id: Some(idp_entity_id.clone()),
-            metadata_url: Some(metadata_url.as_ref().map(ToString::to_string)),
-            passkey_sign_in: Some(*passkey_sign_in),
-            recipe: Some(recipe.clone()),
-            unconfirmed_email: Some(*unconfirmed_email),
-        }
-    }
-}
-
-/// An assertion consumer service.
-#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "an object such as {\"url\": \"https://app.example.org/acs\"}"
-)]
-pub struct AcsChange {
-    /// The URL of the service.
-    pub url: String,
-    /// The index of the service; by default its position in the list.
-    #[serde(default)]
-    pub index: Option<u16>,
-    /// Whether the service is the default for requests that specify none.
-    #[serde(default)]
-    pub default: bool,
-}
-
-/// A single logout service, or an update of one. A missing member leaves its value unchanged; a new service needs `url`
-/// and `binding`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(
-    deny_unknown_fields,
-    default,
-    expecting = "an object such as {\"url\": \"https://app.example.org/slo\", \"binding\": \"redirect\"}"
-)]
-pub struct SingleLogoutChange {
-    /// The URL of requests.
-    #[serde(deserialize_with = "removable")]
-    #[schema(value_type = Option<String>, nullable = false)]
-    pub url: Option<Option<String>>,
-    /// The URL of responses, if it differs; null removes it.
-    #[serde(deserialize_with = "removable")]
-    pub response_url: Option<Option<String>>,
-    /// The binding of the messages.
-    #[serde(deserialize_with = "removable")]
-    #[schema(value_type = Option<Binding>, nullable = false)]
-    pub binding: Option<Option<Binding>>,
-}
 
 /// Returns the service provider after a change, without storing it.
 ///

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::change::{
-    ProtectedServiceProviderMembers, ServiceProviderChange, apply, changed_service_provider,
-};
+use super::change::{apply, changed_service_provider};
+use super::document::ServiceProviderChange;
 use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
@@ -18,6 +17,7 @@ use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::{Services, audit};
 use crate::keys::fresh_did;
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::command::{Change, MemberClass};
 use assent_model::id::Did;
 use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};
 use assent_store::VersionedWrite;
@@ -38,28 +38,6 @@ impl AdminCommand for CreateServiceProvider {
         let provider = made(services, change.clone())?;
         // No user uses a new service provider yet, so the data that it receives and the receiving addresses are
         // harmless.
-        let ProtectedServiceProviderMembers {
-            name: _,
-            enabled: _,
-            entity_id: _,
-            acs: _,
-            single_logout: _,
-            name_id_format: _,
-            other_name_id_formats: _,
-            name_id_source: _,
-            require_signed_requests: _,
-            certificates: _,
-            custom_attributes: _,
-            idp_initiated: _,
-            default_relay_state: _,
-            relay_states: _,
-            clock_skew_seconds: _,
-            not_before_margin_seconds: _,
-            idp_entity_id: _,
-            metadata_url: _,
-            passkey_sign_in: _,
-            unconfirmed_email: _,
-        } = change.protected();
         Ok(Planned::harmless(authorization, provider))
     }
 
@@ -146,8 +124,10 @@ impl AdminCommand for UpdateServiceProvider {
         let before = service_provider(services, &self.application).await?;
         context.expected.check(before.version)?;
         let after = changed_service_provider(services, before.clone(), self.change.clone())?;
-        let members = self.change.members();
-        let is_protected = members.iter().any(|member| member.is_protected);
+        let members = self.change.sent_members();
+        let is_protected = members
+            .iter()
+            .any(|member| member.class != MemberClass::Harmless);
         let action = is_protected.then(|| ProtectedAction::UpdateServiceProvider {
             application: before.id.clone(),
             before: ServiceProviderState::from_provider(&before),

@@ -1,7 +1,8 @@
 //! Service providers that a manifest describes: a missing member has the value of a new service provider.
 
-use super::change::{ServiceProviderChange, apply};
+use super::change::apply;
 use super::commands::{made, unnamed};
+use super::document::ServiceProviderChange;
 use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
 use assent_model::saml::ServiceProvider;

@@ -1,42 +1,14 @@
 //! The changes that create or update a user.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
 
+use super::document::UserChange;
 use crate::domain::admin::{AdminError, Result, invalid};
 use assent_model::administration::Permission;
 use assent_model::caller::{Authorization, Caller};
-use assent_model::command::{empty_if_null, removable};
 use assent_model::name::{LoginName, LoginNameError};
 use assent_model::user::profile::Profile;
-use assent_model::user::{ConsoleRole, LifecycleState, User};
-
-assent_model::admin_command! {
-    /// A new user, or an update. A missing member leaves its value unchanged.
-    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
-    #[serde(deny_unknown_fields)]
-    pub struct UserChange, protected ProtectedUserMembers {
-        /// The user name. Required for a new user.
-        protected name: Option<String>,
-        /// The email address; null or an empty text removes it.
-        #[serde(default, deserialize_with = "empty_if_null")]
-        protected email: Option<String>,
-        /// Whether the address is confirmed as the user's own. A new address is confirmed if the caller has the
-        /// permission `users:manage`, unless the user name is another address that is not confirmed.
-        protected email_confirmed: Option<bool>,
-        /// The changes of the profile. Each member replaces the member of the profile, and null removes it. Null in
-        /// place of the profile removes all members.
-        #[serde(default, deserialize_with = "removable")]
-        #[schema(value_type = Option<Profile>)]
-        harmless profile: Option<Option<Map<String, Value>>>,
-        /// The role in the console; null removes it. Only an owner may change it.
-        #[serde(default, deserialize_with = "removable")]
-        protected console_role: Option<Option<ConsoleRole>>,
-        /// The lifecycle state.
-        protected state: Option<LifecycleState>,
-    }
-}
+use assent_model::user::{LifecycleState, User};
 
 /// A member of a change that the caller may not change, and the reason.
 pub(in crate::domain::admin) struct DeniedMember {

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::change::{ProtectedUserMembers, UserChange, apply_to_user, check_new_name, login_name};
+use super::change::{apply_to_user, check_new_name, login_name};
+use super::document::{ProtectedUserMembers, UserChange};
 use super::entries::{creation, differences};
 use super::new_user::new_user;
 use super::queries::user;

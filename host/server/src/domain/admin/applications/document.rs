@@ -1,0 +1,205 @@
+//! The description of an OpenID Connect client in the admin API.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use crate::domain::admin::documents::{ManagementView, UsageView};
+use crate::domain::audit::moment_text;
+use assent_model::administration::{AdminScope, AdminScopes};
+use assent_model::application::{Application, ConsentPolicy, GrantType, SubjectType};
+use assent_model::application_type::ApplicationType;
+use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
+use assent_model::key::SigningAlgorithm;
+use assent_model::redirect::RedirectUri;
+use assent_model::scope::Scope;
+
+assent_model::resource! {
+    /// An OpenID Connect client. Only the response to a change that created a secret contains the secret.
+    #[derive(Serialize, ToSchema)]
+    #[schema(as = Client)]
+    pub struct ClientDocument;
+
+    /// A new OpenID Connect client, or an update. A missing member leaves its value unchanged; a new client has the
+    /// default.
+    #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct ClientChange, protected ProtectedClientMembers;
+
+    /// The Client ID, a DID.
+    shown id: String,
+    /// The application type: required for a new application, and fixed afterwards.
+    protected sent application_type: ApplicationType,
+    /// The name that users see. Required for a new application.
+    protected(explained) plain name: String,
+    /// Whether users can sign in to it, and its tokens are valid. Disabling it revokes its tokens.
+    protected(explained) plain enabled: bool,
+    /// The protocol.
+    #[schema(inline)]
+    shown protocol: OpenIdConnect,
+    /// The application type.
+    shown application_type: ApplicationType,
+    /// The redirect URIs, compared character by character; null removes all.
+    protected(explained) emptied redirect_uris: Vec<String>,
+    /// The redirect URIs after signing out; null removes all.
+    protected(explained) emptied post_logout_redirect_uris: Vec<String>,
+    /// The scopes that the application may request.
+    protected plain scopes: Vec<String> as Vec<Scope>,
+    /// The grant types that the application may use.
+    protected plain grant_types: Vec<GrantType>,
+    /// The client authentication method.
+    protected plain token_endpoint_auth_method: ClientAuthMethod,
+    /// Whether it has a client secret.
+    shown has_secret: bool,
+    /// The new secret, if this change created one. Only this response contains it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shown client_secret: Option<String>,
+    /// A JSON Web Key Set (RFC 7517 section 5); null removes it with another authentication method or key.
+    protected(explained) omitted jwks: Value as Object,
+    /// The URL of the key set; null removes it with another authentication method or key.
+    protected(explained) omitted jwks_uri: String,
+    /// A public key in PEM form; null removes it with another authentication method or key.
+    protected(explained) sent_removable public_key: String,
+    /// A certificate in PEM form; null removes it with another authentication method or key.
+    protected(explained) omitted certificate: String,
+    /// The algorithm that signs the ID tokens of the application.
+    protected plain id_token_signed_response_alg: SigningAlgorithm,
+    /// Whether the claims of the scopes are only at UserInfo, and not in the ID tokens.
+    harmless plain slim_id_token: bool,
+    /// Whether the token response has `session_state`, with the value of the ID token's `sid`. Keycloak as a broker
+    /// needs it for back-channel logout.
+    harmless plain session_state: bool,
+    /// Whether users have a `sub` of the application's sector.
+    protected plain subject_type: SubjectKind,
+    /// The host name of the sector; by default the common host name of the redirect URIs; null removes it with the
+    /// subject type public.
+    protected omitted sector_identifier: String,
+    /// Whether users are asked for consent.
+    protected plain consent: ConsentPolicy,
+    /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
+    // This setting permits sign-ins without a request on any device. It is therefore protected, like the other
+    // settings of authentication.
+    protected(explained) plain passkey_sign_in: bool,
+    /// The URI that receives logout tokens; null removes it.
+    protected(explained) removable backchannel_logout_uri: String,
+    /// Whether the application requires `sid` in a logout token.
+    harmless plain backchannel_logout_session_required: bool,
+    /// The URI that begins a sign-in at the application; null removes it.
+    protected(explained) removable initiate_login_uri: String,
+    /// Whether client assertions may name the token endpoint as their audience, and not the issuer. A server that
+    /// knows such an assertion could then use it here. Not for an application with `admin_scopes`.
+    protected plain lenient_assertion_audience: bool,
+    /// The recipe of the console by which the application is connected, such as `grafana`; null removes it. The
+    /// console shows its guide.
+    harmless removable recipe: String,
+    /// Whether each sign-in must use PKCE (RFC 7636). `false` by default for web applications; other types always
+    /// use it.
+    protected(explained) plain require_pkce: bool,
+    /// The permissions of the application in the admin API as a service account; null removes all. Only an owner
+    /// may set them.
+    owner(explained) emptied admin_scopes: AdminScopes as Vec<AdminScope>,
+    /// When it was created.
+    #[schema(format = DateTime)]
+    shown created_at: String,
+    /// When it was last changed.
+    #[schema(format = DateTime)]
+    shown updated_at: String,
+    /// How it is used. Only lists have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    shown usage: Option<UsageView>,
+    /// The manifest that manages it. Lists and the responses to POST and PATCH lack it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    shown managed_by: Option<ManagementView>,
+}
+
+/// The protocol of an OpenID Connect client.
+#[derive(Clone, Copy, Default, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OpenIdConnect {
+    /// OpenID Connect.
+    #[default]
+    OpenidConnect,
+}
+
+/// Whether the `sub` claim is the same for all applications, or differs by sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = SubjectType)]
+pub enum SubjectKind {
+    /// One `sub` per user, the same for all applications.
+    Public,
+    /// One `sub` per user and sector.
+    Pairwise,
+}
+
+impl ClientDocument {
+    /// Describes a client as it is stored.
+    pub fn new(application: &Application) -> Self {
+        let settings = &application.settings;
+        let (subject_type, sector_identifier) = match &settings.subject_type {
+            SubjectType::Public => (SubjectKind::Public, None),
+            SubjectType::Pairwise { sector } => (SubjectKind::Pairwise, Some(sector.clone())),
+        };
+        let (jwks, jwks_uri, certificate) = match &settings.authentication {
+            ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => {
+                (Some(json!({"keys": keys})), None, None)
+            }
+            ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => {
+                (None, Some(uri.to_string()), None)
+            }
+            ClientAuthentication::TlsClientCertificate(certificate) => {
+                (None, None, Some(certificate.pem.clone()))
+            }
+            ClientAuthentication::ClientSecretBasic
+            | ClientAuthentication::ClientSecretPost
+            | ClientAuthentication::ClientSecretJwt => (None, None, None),
+        };
+        let logout = settings.backchannel_logout.as_ref();
+        let texts = |uris: &[RedirectUri]| uris.iter().map(|uri| uri.as_str().to_owned()).collect();
+        Self {
+            id: application.id.to_string(),
+            name: application.name.clone(),
+            enabled: settings.enabled,
+            protocol: OpenIdConnect::OpenidConnect,
+            application_type: settings.application_type,
+            redirect_uris: texts(&settings.redirect_uris),
+            post_logout_redirect_uris: texts(&settings.post_logout_redirect_uris),
+            scopes: settings
+                .scopes
+                .iter()
+                .map(|scope| scope.as_str().to_owned())
+                .collect(),
+            grant_types: settings.grant_types.iter().copied().collect(),
+            token_endpoint_auth_method: settings.auth_method(),
+            has_secret: !application.secrets.is_empty(),
+            client_secret: None,
+            jwks,
+            jwks_uri,
+            certificate,
+            id_token_signed_response_alg: settings.id_token_algorithm,
+            slim_id_token: settings.slim_id_token,
+            session_state: settings.session_state,
+            subject_type,
+            sector_identifier,
+            consent: settings.consent,
+            passkey_sign_in: settings.passkey_sign_in,
+            backchannel_logout_uri: logout.map(|logout| logout.uri.to_string()),
+            backchannel_logout_session_required: logout
+                .is_some_and(|logout| logout.session_required),
+            initiate_login_uri: settings
+                .initiate_login_uri
+                .as_ref()
+                .map(|uri| uri.as_str().to_owned()),
+            lenient_assertion_audience: settings.lenient_assertion_audience,
+            recipe: settings.recipe.clone(),
+            require_pkce: settings.require_pkce,
+            admin_scopes: settings.admin_scopes.clone(),
+            created_at: moment_text(application.created_at),
+            updated_at: moment_text(application.updated_at),
+            usage: None,
+            managed_by: None,
+        }
+    }
+}

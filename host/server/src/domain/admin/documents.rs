@@ -1,0 +1,41 @@
+//! Parts of several documents of the admin API.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use assent_model::management::Management;
+
+/// How an application is used.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApplicationUsage)]
+pub struct UsageView {
+    /// The URL of its logo.
+    pub logo_url: Option<String>,
+    /// The number of users who can open it, by an own account, by a group or because it is assigned to everyone; up to
+    /// 1,000.
+    pub users: u32,
+    /// Whether more than 1,000 users can open it.
+    pub more_users: bool,
+    /// When a user last signed in to it, with an accuracy of ten minutes.
+    #[schema(format = DateTime)]
+    pub last_sign_in_at: Option<String>,
+}
+
+/// The manifest that manages an object.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Management)]
+pub struct ManagementView {
+    /// The owner of the manifest.
+    owner: String,
+    /// The key of the object in the manifest.
+    key: String,
+}
+
+impl From<Management> for ManagementView {
+    fn from(Management { owner, key }: Management) -> Self {
+        Self {
+            owner: owner.to_string(),
+            key: key.to_string(),
+        }
+    }
+}
