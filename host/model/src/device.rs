@@ -59,8 +59,12 @@ pub enum LinkState {
     Expired,
 }
 
-/// The way in which a device's enrolment link reached its user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+/// The way in which an enrolment link reaches its user.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, strum::IntoStaticStr, strum::VariantArray,
+)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum EnrolledBy {
     /// The server sent it by email.

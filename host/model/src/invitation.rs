@@ -1,5 +1,7 @@
 //! Invitations: links with which invited users enrol their first authenticator, and the emails that contain them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::audit::Actor;
 use crate::clock::Timestamp;
 use crate::id::{EnrolmentId, UserId};
@@ -19,7 +21,19 @@ pub enum MailDelivery {
 crate::enum_texts!(MailDelivery);
 
 /// The state of an invitation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum InvitationState {
     /// The user has no link.

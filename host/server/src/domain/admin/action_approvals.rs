@@ -4,6 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
+use utoipa::ToSchema;
+
 use crate::domain::approvals::prompt::prompt_of;
 use crate::domain::approvals::purpose::RequestedAction;
 use crate::domain::approvals::request;
@@ -85,8 +88,10 @@ pub struct PendingAction {
     pub expires_at: Timestamp,
 }
 
-/// The state of an action's approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The state of an action approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ActionApprovalState)]
 pub enum ActionState {
     /// The devices received the request.
     Pending,

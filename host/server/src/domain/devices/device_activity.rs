@@ -3,7 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{InternalError, Services, audit};
@@ -38,7 +40,8 @@ pub struct PastRequest {
 }
 
 /// The outcome of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum PastOutcome {
     /// It was approved.
     Approved,

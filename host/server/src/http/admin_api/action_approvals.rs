@@ -34,26 +34,11 @@ pub(super) fn routes() -> Area {
         .route("cancel", Permission::Me, routes!(cancel))
 }
 
-/// The state of an action approval.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = ActionApprovalState)]
-enum StateView {
-    /// The device has the request.
-    Pending,
-    /// The client may send its request again, once, with the header `X-Assent-Action-Approval`, within two minutes.
-    Approved,
-    /// The administrator denied it.
-    Denied,
-    /// It expired, or the action has run.
-    Ended,
-}
-
 /// An action approval.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ActionApprovalStatus)]
 struct Standing {
-    state: StateView,
+    state: ActionState,
 }
 
 /// The query parameter of the wait for a decision.
@@ -102,14 +87,7 @@ async fn read(
     let state = action_approvals::state(&services, holder, id)
         .await?
         .ok_or(AdminError::NotFound("action approval"))?;
-    Ok(Json(Standing {
-        state: match state {
-            ActionState::Pending => StateView::Pending,
-            ActionState::Approved => StateView::Approved,
-            ActionState::Denied => StateView::Denied,
-            ActionState::Ended => StateView::Ended,
-        },
-    }))
+    Ok(Json(Standing { state }))
 }
 
 /// Cancel an action approval of this console session, or of this caller.

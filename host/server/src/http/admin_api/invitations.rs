@@ -37,51 +37,6 @@ pub(super) fn routes() -> Area {
         .route("withdraw", Permission::UsersWrite, routes!(withdraw))
 }
 
-/// The state of an invitation.
-#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = InvitationState)]
-enum StateView {
-    /// The user has no link.
-    NoLink,
-    /// The link is valid; an administrator hands it over.
-    Link,
-    /// The email waits to be sent.
-    Queued,
-    /// The email was sent.
-    Sent,
-    /// The email was given up. The link is still valid.
-    Failed,
-    /// The link expired.
-    Expired,
-}
-
-impl From<InvitationState> for StateView {
-    fn from(state: InvitationState) -> Self {
-        match state {
-            InvitationState::NoLink => Self::NoLink,
-            InvitationState::Link => Self::Link,
-            InvitationState::Queued => Self::Queued,
-            InvitationState::Sent => Self::Sent,
-            InvitationState::Failed => Self::Failed,
-            InvitationState::Expired => Self::Expired,
-        }
-    }
-}
-
-impl From<StateView> for InvitationState {
-    fn from(state: StateView) -> Self {
-        match state {
-            StateView::NoLink => Self::NoLink,
-            StateView::Link => Self::Link,
-            StateView::Queued => Self::Queued,
-            StateView::Sent => Self::Sent,
-            StateView::Failed => Self::Failed,
-            StateView::Expired => Self::Expired,
-        }
-    }
-}
-
 /// An invited user, with the link that was created last.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Invitation)]
@@ -92,7 +47,7 @@ struct InvitationView {
     /// The user's display name.
     display_name: String,
     email: Option<String>,
-    state: StateView,
+    state: InvitationState,
     /// Whether the user has a role in the console, so that links are created only on the page of the user.
     has_console_role: bool,
     /// The kind of caller that created the link: `user`, `admin_token`, `application` or `server`.
@@ -124,7 +79,7 @@ fn view(invitation: Invitation, names: &Names, now: Timestamp) -> InvitationView
         name: user.name.to_string(),
         has_console_role: user.console_role.is_some(),
         email: user.email.map(Into::into),
-        state: state.into(),
+        state,
         inviter_kind: None,
         inviter_id: None,
         inviter_name: None,
@@ -167,7 +122,7 @@ list_query! {
     struct InvitationsQuery;
     /// Only those in this state.
     #[param(inline)]
-    state: Option<StateView>,
+    state: Option<InvitationState>,
 }
 
 /// List the invited users with their links, in the order of their names.
@@ -182,10 +137,7 @@ async fn list(
     Query(query): Query<InvitationsQuery>,
 ) -> Result<Json<List<InvitationView>>, Problem> {
     let now = services.now();
-    let (state, cursor) = (
-        query.state.map(Into::into),
-        after::<Cursor>(query.after.as_deref())?,
-    );
+    let (state, cursor) = (query.state, after::<Cursor>(query.after.as_deref())?);
     let limit = query.limit.and_one();
     let found = admin::invitations(&services, state, cursor.as_ref(), limit, now).await?;
     let inviter = |invitation: &Invitation| match invitation.link.as_ref()?.inviter {
@@ -265,7 +217,7 @@ struct CreatedInvitationsView {
     items: Vec<CreatedView>,
 }
 
-fn created(invited: InvitedUser, delivery: InvitationDelivery) -> CreatedView {
+fn created_view(invited: InvitedUser, delivery: InvitationDelivery) -> CreatedView {
     let InvitedUser { user, link } = invited;
     let mut view = CreatedView {
         user_id: user.id.to_string(),
@@ -311,7 +263,7 @@ async fn create(
     let invited = context.run(InviteUsers { users, delivery }).await?;
     let items = invited
         .into_iter()
-        .map(|invited| created(invited, delivery))
+        .map(|invited| created_view(invited, delivery))
         .collect();
     Ok((StatusCode::CREATED, Json(CreatedInvitationsView { items })))
 }

@@ -78,28 +78,13 @@ async fn begin(
     Ok((StatusCode::CREATED, Json(begun)))
 }
 
-/// The state of a test sign-in.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = TestSignInState)]
-enum StateView {
-    /// The sign-in is in progress.
-    Pending,
-    /// The application would have signed the user in.
-    Completed,
-    /// The application would not have signed the user in.
-    Failed,
-    /// It expired, and its data is not available any more.
-    Expired,
-}
-
 /// A test sign-in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TestSignIn)]
 struct TestSignInView {
     id: String,
     application_id: String,
-    state: StateView,
+    state: TestSignInState,
     #[schema(format = DateTime)]
     expires_at: String,
     /// The steps, in their order.
@@ -263,12 +248,7 @@ async fn read(
     Ok(Json(TestSignInView {
         id: id.to_string(),
         application_id: shown.test_sign_in.application.to_string(),
-        state: match shown.state {
-            TestSignInState::Pending => StateView::Pending,
-            TestSignInState::Completed => StateView::Completed,
-            TestSignInState::Failed => StateView::Failed,
-            TestSignInState::Expired => StateView::Expired,
-        },
+        state: shown.state,
         expires_at: moment(shown.test_sign_in.expires_at),
         steps: shown.steps.into_iter().map(step).collect(),
         result: shown

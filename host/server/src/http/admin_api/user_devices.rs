@@ -58,38 +58,12 @@ pub(super) async fn enrol(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// The way in which an enrolment link reaches its user.
-#[derive(Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = EnrolledBy)]
-pub(super) enum WayView {
-    /// The server sends it by email.
-    Email,
-    /// An administrator or the operator hands it over.
-    Link,
-    /// Another device of the user shows it.
-    Device,
-    /// A recovery code created it.
-    RecoveryCode,
-}
-
-impl From<EnrolledBy> for WayView {
-    fn from(way: EnrolledBy) -> Self {
-        match way {
-            EnrolledBy::Email => Self::Email,
-            EnrolledBy::Link => Self::Link,
-            EnrolledBy::Device => Self::Device,
-            EnrolledBy::RecoveryCode => Self::RecoveryCode,
-        }
-    }
-}
-
 /// An enrolment link that can still be used. Its text is not stored.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OpenLink)]
 pub(super) struct OpenLinkView {
     id: String,
-    by: WayView,
+    by: EnrolledBy,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -110,7 +84,7 @@ pub(super) async fn open_links(
     Ok(Json(List::whole(links.into_iter().map(|link| {
         OpenLinkView {
             id: link.id.to_string(),
-            by: link.by.into(),
+            by: link.by,
             created_at: moment(link.created_at),
             expires_at: moment(link.expires_at),
         }
@@ -152,7 +126,7 @@ pub(super) struct DeviceView {
     #[schema(format = DateTime)]
     used_at: Option<String>,
     /// How the link that enrolled it reached the user.
-    enrolled_by: WayView,
+    enrolled_by: EnrolledBy,
     /// When that link was sent, or created if it was not sent by email.
     #[schema(format = DateTime)]
     link_issued_at: String,
@@ -184,7 +158,7 @@ pub(super) async fn devices(
         passkey_sign_in,
         created_at: moment(device.created_at),
         used_at: used_at.map(moment),
-        enrolled_by: origin.by.into(),
+        enrolled_by: origin.by,
         link_issued_at: moment(origin.link_issued_at),
         enrolled_from: origin.address,
     };

@@ -14,33 +14,6 @@ use crate::http::texts::PageLanguage;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::statement::application_identifier;
 
-/// The outcome of a request.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = PastOutcome)]
-enum PastOutcomeView {
-    Approved,
-    Denied,
-    /// The user reported it.
-    Reported,
-    /// The user typed wrong numbers only.
-    NumberMismatch,
-    /// It expired, or was cancelled in the browser.
-    Unanswered,
-}
-
-impl From<PastOutcome> for PastOutcomeView {
-    fn from(outcome: PastOutcome) -> Self {
-        match outcome {
-            PastOutcome::Approved => Self::Approved,
-            PastOutcome::Denied => Self::Denied,
-            PastOutcome::Reported => Self::Reported,
-            PastOutcome::NumberMismatch => Self::NumberMismatch,
-            PastOutcome::Unanswered => Self::Unanswered,
-        }
-    }
-}
-
 /// The application that a user signed in to.
 #[derive(Serialize, ToSchema)]
 struct PastApplication {
@@ -66,7 +39,7 @@ struct PastActionView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PastRequest)]
 struct PastRequestView {
-    outcome: PastOutcomeView,
+    outcome: PastOutcome,
     application: PastApplication,
     /// The name that was typed; empty if it is not known any more.
     account: String,
@@ -102,7 +75,7 @@ pub(super) async fn list(
     let item = |past: PastRequest| {
         let browser = browser_words::translated(&services, &past.browser, language);
         PastRequestView {
-            outcome: past.outcome.into(),
+            outcome: past.outcome,
             application: PastApplication {
                 id: application_identifier(past.application.as_ref(), &services.issuer).to_owned(),
                 name: past.application_name,

@@ -15,7 +15,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use record::LIFE;
 use record::{RecordedStep, fail, opened, record_step, step_record, unsealed};
+use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::domain::admin::action_approvals::Console;
 use crate::domain::admin::{AdminContext, AdminError};
@@ -299,7 +301,8 @@ pub struct TestSignInReport {
 }
 
 /// The state of a test sign-in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TestSignInState {
     /// It is in progress.
     Pending,
