@@ -42,8 +42,8 @@ use assent_model::session::Amr;
 use assent_model::user::profile::Profile;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{
-    AnswerOutcome, ApprovalRequest, AuditNote, ConsentGrant, DeviceAnswer, RequestOutcome,
-    Retention, Store, StoreError, Transition, UserGuard, UserUpdateOutcome, VersionedWrite,
+    AdminWrite, AdminWrites, AnswerOutcome, ApprovalRequest, AuditNote, ConsentGrant, DeviceAnswer,
+    RequestOutcome, Retention, Store, StoreError, Transition, UserGuard, UserUpdateOutcome,
 };
 
 use crate::harness::{Database, DatabaseUrl, Parsed, open_store, temp_folder};
@@ -425,26 +425,18 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
     assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
 
     let mut application = application();
-    store
-        .insert_application(application.clone(), Vec::new())
-        .await
-        .expect("inserted");
+    let insertion = AdminWrite::InsertClient(application.clone(), None);
+    write(store, insertion, NOW).await.expect("inserted");
     application.secrets = ClientSecrets::only(ClientSecret {
         id: ClientSecretId::new(NOW, &SystemEntropy),
         digest: Digest::sha256(b"secret"),
         sealed: Some("sealed".to_owned()),
         created_at: NOW,
     });
-    let update = async || {
-        store
-            .update_application(application.clone(), Vec::new())
-            .await
-            .expect("answered")
-    };
-    assert_eq!(update().await, VersionedWrite::Done);
-    assert_eq!(
-        update().await,
-        VersionedWrite::Stale,
+    let update = async || write(store, AdminWrite::UpdateClient(application.clone()), NOW).await;
+    update().await.expect("updated");
+    assert!(
+        matches!(update().await, Err(StoreError::Stale)),
         "the record was changed since"
     );
     application.version += 1;
@@ -454,10 +446,8 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
     );
 
     let account = account(&user, &application);
-    store
-        .insert_account(account.clone(), user.id, Vec::new())
-        .await
-        .expect("inserted");
+    let insertion = AdminWrite::InsertAccount(account.clone());
+    write(store, insertion, NOW).await.expect("inserted");
     assert_eq!(
         store
             .account_of(user.id, &application.id)
@@ -470,17 +460,18 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
 
     let (id, version) = (application.id.clone(), application.version);
     let delete = async |version| {
-        store
-            .delete_application(id.clone(), version, Vec::new())
-            .await
-            .expect("answered")
+        write(
+            store,
+            AdminWrite::DeleteApplication(id.clone(), version),
+            NOW,
+        )
+        .await
     };
-    assert_eq!(
-        delete(version + 1).await,
-        VersionedWrite::Stale,
+    assert!(
+        matches!(delete(version + 1).await, Err(StoreError::Stale)),
         "another version"
     );
-    assert_eq!(delete(version).await, VersionedWrite::Done);
+    delete(version).await.expect("deleted");
     assert_eq!(
         store.account(account.id).await.expect("read"),
         None,
@@ -499,6 +490,15 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
     );
     assert_eq!(delete(user.version).await, UserUpdateOutcome::Done);
     assert_eq!(delete(user.version).await, UserUpdateOutcome::Stale);
+}
+
+/// Executes a write of administration without an audit entry.
+async fn write(store: &Store, write: AdminWrite, now: Timestamp) -> Result<(), StoreError> {
+    let plan = AdminWrites {
+        writes: vec![(write, Vec::new())],
+        ..AdminWrites::default()
+    };
+    store.execute(plan, now).await
 }
 
 #[both_databases]

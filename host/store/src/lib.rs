@@ -46,7 +46,7 @@ pub use tables::accounts::AccountWrite;
 pub use tables::accounts::user_account::UserAccount;
 pub use tables::administration::action_approvals::ClaimedAction;
 pub use tables::administration::idempotency::IdempotentRow;
-pub use tables::administration::management::{ExpectedVersions, ManagedWrite, ManifestWrites};
+pub use tables::administration::management::{AdminWrite, AdminWrites, ExpectedVersions};
 pub use tables::applications::listing::{ApplicationCursor, ApplicationOrder};
 pub use tables::applications::usage::ApplicationUsage;
 pub use tables::approvals::answer::{AnswerOutcome, AuditNote, DeviceAnswer};

@@ -5,7 +5,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::group::{Assignee, Group};
 use assent_model::id::{Did, GroupId};
 use assent_model::user::User;
-use assent_store::MemberChange;
+use assent_store::{AdminWrite, AdminWrites, MemberChange};
 use assent_tests::harness::{Application, TestHost};
 
 /// The number of applications of each kind: for the large group, and for everyone.
@@ -59,11 +59,7 @@ impl Groups {
                 added,
                 removed: Vec::new(),
             };
-            services
-                .store
-                .change_members(group, change, Vec::new(), services.now())
-                .await
-                .expect("added");
+            write(services, AdminWrite::ChangeMembers(group, change)).await;
         }
     }
 
@@ -76,12 +72,8 @@ impl Groups {
                 _ => Assignee::Group(self.large),
             };
             let id: Did = application.id.parse().expect("an id");
-            let roles = ["reader".to_owned()];
-            let store = &services.store;
-            store
-                .assign(&id, to, &roles, Vec::new(), services.now())
-                .await
-                .expect("assigned");
+            let roles = vec!["reader".to_owned()];
+            write(services, AdminWrite::Assign(id, to, roles)).await;
         }
         let [small, large, everyone] = [0, 1, 2].map(|place| self.applications[place].clone());
         Assigned {
@@ -100,10 +92,18 @@ async fn group(services: &Services, name: &str) -> GroupId {
         version: 1,
         created_at: services.now(),
     };
+    write(services, AdminWrite::InsertGroup(group.clone(), None)).await;
+    group.id
+}
+
+async fn write(services: &Services, write: AdminWrite) {
+    let plan = AdminWrites {
+        writes: vec![(write, Vec::new())],
+        ..AdminWrites::default()
+    };
     services
         .store
-        .insert_group(group.clone(), Vec::new())
+        .execute(plan, services.now())
         .await
-        .expect("inserted");
-    group.id
+        .expect("written");
 }

@@ -52,10 +52,8 @@ async fn a_consent_is_valid_until_it_expires(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let (ada, _) = ada(store).await;
     let application = application();
-    store
-        .insert_application(application.clone(), Vec::new())
-        .await
-        .expect("inserted");
+    let insertion = AdminWrite::InsertClient(application.clone(), None);
+    write(store, insertion, NOW).await.expect("inserted");
     let days = |count: u64| NOW + Duration::from_secs(count * 86_400);
     let remember = async |scopes, now: Timestamp| {
         let grant = ConsentGrant {

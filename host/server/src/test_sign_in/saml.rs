@@ -77,7 +77,7 @@ pub fn is_answer(
     incoming: &Incoming,
     body: &[u8],
 ) -> Result<bool, InternalError> {
-    let vouched = test_sign_in::response_seal(services, test_sign_in.id, &posted(body))?;
+    let vouched = test_sign_in::response_seal(services, test_sign_in.id, &posted_response(body))?;
     // Digests are compared, so that the time of the comparison reveals nothing about the value.
     let same = |state: &str| Digest::sha256(state.as_bytes()) == Digest::sha256(vouched.as_bytes());
     Ok(incoming.kind() == MessageKind::Response && incoming.relay_state().is_some_and(same))
@@ -112,7 +112,7 @@ pub async fn take_up(
         Some(id) if id == asked => Ok(content),
         _ => Err("the response belongs to another request".to_owned()),
     });
-    let response = without_signatures(&posted(body));
+    let response = without_signatures(&posted_response(body));
     let (outcome, note, result) = match content {
         Ok(ResponseContent {
             status,
@@ -182,7 +182,7 @@ fn without_signatures(xml: &str) -> String {
 }
 
 /// Returns the response from the body of a form.
-fn posted(body: &[u8]) -> String {
+fn posted_response(body: &[u8]) -> String {
     let mut pairs = form_urlencoded::parse(body);
     let value = pairs
         .find(|(name, _)| name == MessageKind::Response.parameter())

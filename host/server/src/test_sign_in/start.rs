@@ -6,7 +6,6 @@ use crate::domain::admin::{
 };
 use crate::domain::sign_in::test_sign_in;
 use assent_model::application::RegisteredApplication;
-use assent_model::audit::AuditContext;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TestSignInId};
 use assent_model::test_sign_in::TestSignIn;
@@ -42,12 +41,10 @@ impl AdminCommand for StartTestSignIn {
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<(TestSignIn, RegisteredApplication)>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, (TestSignIn, RegisteredApplication)>,
     ) -> admin::Result<Execution<StartedTestSignIn>> {
-        let (test_sign_in, application) = approved.into_plan();
-        let services = &context.services;
+        let ((test_sign_in, application), recorder) = approved.into_parts();
+        let services = recorder.services;
         let permit = services.rate_limits.test_sign_in.hold(test_sign_in.session);
         let _permit = permit.ok_or(AdminError::TooMany(
             "another test sign-in is starting at this moment",
@@ -61,7 +58,7 @@ impl AdminCommand for StartTestSignIn {
                 saml::request(services, &test_sign_in, provider)?
             }
         };
-        test_sign_in::begin(services, &test_sign_in, request, by).await?;
+        test_sign_in::begin(services, &test_sign_in, request, recorder.by).await?;
         Ok(Execution::Done(StartedTestSignIn {
             id: test_sign_in.id,
             url,

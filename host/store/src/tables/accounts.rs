@@ -20,7 +20,7 @@ use crate::{Result, Store, StoreError, Transition, UserGuard, VersionedWrite, au
 use assent_model::account::Account;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{AccountId, Did, UserId};
+use assent_model::id::{Did, UserId};
 use assent_model::name::is_same_name;
 use assent_model::user::{LifecycleState, User};
 
@@ -125,7 +125,7 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGua
     search_index::add_accounts(db, &user_accounts).await
 }
 
-/// Replaces an account: see [`Store::update_account`].
+/// Replaces an account. If the state differs from `before`, everything that began with the account ends.
 pub(crate) async fn update(
     db: &mut Connection,
     account: &Account,
@@ -216,24 +216,24 @@ pub(crate) async fn replace_unconfirmed_names(
     Ok(renamed)
 }
 
-/// Deletes this version of an account: see [`Store::delete_account`].
+/// Deletes this version of an account.
 pub(crate) async fn delete(
     db: &mut Connection,
-    (id, version): (AccountId, i64),
-    guard: UserGuard,
+    account: &Account,
     now: Timestamp,
 ) -> Result<VersionedWrite> {
-    guard.lock(db).await?;
-    let deleted: Option<(String, String)> = sql::query_as(
-        "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
-    )
-    .bind(id.to_string())
-    .bind(version)
-    .fetch_optional(&mut *db)
-    .await?;
-    let Some((user, application)) = deleted else {
+    let deleted = sql::query("DELETE FROM accounts WHERE id = $1 AND version = $2")
+        .bind(account.id.to_string())
+        .bind(account.version)
+        .execute(&mut *db)
+        .await?;
+    if deleted == 0 {
         return Ok(VersionedWrite::Stale);
-    };
+    }
+    let (user, application) = (
+        account.user_id.to_string(),
+        account.application_id.to_string(),
+    );
     let state = LifecycleState::Terminated;
     deprovisioning::deprovision_account(db, user, application, state, now).await?;
     Ok(VersionedWrite::Done)
@@ -258,27 +258,6 @@ pub(crate) async fn activate_account(db: &mut Connection, entry: &Entry) -> Resu
 }
 
 impl Store {
-    /// Adds an account of the user.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`; [`StoreError::Taken`] if the user has an
-    /// account there already.
-    pub async fn insert_account(
-        &self,
-        account: Account,
-        guard: impl Into<UserGuard>,
-        entries: Vec<Entry>,
-    ) -> Result<()> {
-        let guard = guard.into();
-        self.write((account, entries), move |db, (account, entries)| {
-            Box::pin(async move {
-                insert(db, account, guard).await?;
-                audit::append(db, entries).await
-            })
-        })
-        .await
-    }
-
     /// Adds the account that an assignment implies, at the user's first sign-in. Nothing is added, and
     /// [`Transition::NotOpen`] returned, if the user has an account there, or another account has the name.
     pub async fn insert_implied_account(
@@ -297,30 +276,6 @@ impl Store {
                     Err(StoreError::Taken(_)) => Ok(Transition::NotOpen),
                     Err(error) => Err(error),
                 }
-            })
-        })
-        .await
-    }
-
-    /// Replaces an account's name, roles and state. If the state differs from `before`, everything that began with the
-    /// account ends, and its application must be notified.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`.
-    pub async fn update_account(
-        &self,
-        account: Account,
-        guard: impl Into<UserGuard>,
-        before: LifecycleState,
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<VersionedWrite> {
-        let guard = guard.into();
-        self.write((account, entries), move |db, (account, entries)| {
-            Box::pin(async move {
-                let done = update(db, account, guard, before, now).await?;
-                audit::append_if(db, done == VersionedWrite::Done, entries).await?;
-                Ok(done)
             })
         })
         .await
@@ -356,28 +311,6 @@ impl Store {
                     audit::append(db, &write.entries).await?;
                 }
                 Ok(())
-            })
-        })
-        .await
-    }
-
-    /// Deletes this version of an account, which ends everything that began with it. Its application must be notified.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`.
-    pub async fn delete_account(
-        &self,
-        (id, version): (AccountId, i64),
-        guard: impl Into<UserGuard>,
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<VersionedWrite> {
-        let guard = guard.into();
-        self.write(entries, move |db, entries| {
-            Box::pin(async move {
-                let deleted = delete(db, (id, version), guard, now).await?;
-                audit::append_if(db, deleted == VersionedWrite::Done, entries).await?;
-                Ok(deleted)
             })
         })
         .await

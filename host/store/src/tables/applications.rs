@@ -17,9 +17,8 @@ use crate::engine::rows::{NEVER, epoch_number, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::users::deprovisioning;
-use crate::{Result, Store, VersionedWrite, audit};
+use crate::{Result, Store, VersionedWrite};
 use assent_model::application::{Application, RegisteredApplication};
-use assent_model::audit::Entry;
 use assent_model::id::Did;
 use assent_model::search::search_form;
 
@@ -43,7 +42,7 @@ pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Re
     insert_origins(db, application).await
 }
 
-/// Replaces the settings of an application: see [`Store::update_application`].
+/// Replaces this version of an application's name, settings and secrets.
 pub(crate) async fn update(
     db: &mut Connection,
     application: &Application,
@@ -105,61 +104,12 @@ async fn insert_origins(db: &mut Connection, application: &Application) -> Resul
 }
 
 impl Store {
-    /// Adds an application.
-    pub async fn insert_application(
-        &self,
-        application: Application,
-        entries: Vec<Entry>,
-    ) -> Result<()> {
-        self.write((application, entries), |db, (application, entries)| {
-            Box::pin(async move {
-                insert(db, application).await?;
-                audit::append(db, entries).await
-            })
-        })
-        .await
-    }
-
-    /// Replaces this version of an application's name, settings and secrets. If it disables the application, the
-    /// earlier grants are revoked: they stay invalid when the application is enabled again.
-    pub async fn update_application(
-        &self,
-        application: Application,
-        entries: Vec<Entry>,
-    ) -> Result<VersionedWrite> {
-        self.write((application, entries), |db, (application, entries)| {
-            Box::pin(async move {
-                let written = update(db, application).await?;
-                audit::append_if(db, written == VersionedWrite::Done, entries).await?;
-                Ok(written)
-            })
-        })
-        .await
-    }
-
     /// The origins of the redirect URIs of all single-page applications.
     pub async fn spa_origins(&self) -> Result<HashSet<String>> {
         let rows: Vec<(String,)> = sql::query_as("SELECT DISTINCT origin FROM application_origins")
             .fetch_all(&self.readers)
             .await?;
         Ok(rows.into_iter().map(|(origin,)| origin).collect())
-    }
-
-    /// Deletes this version of an application with its accounts, which ends its tokens.
-    pub async fn delete_application(
-        &self,
-        id: Did,
-        version: i64,
-        entries: Vec<Entry>,
-    ) -> Result<VersionedWrite> {
-        self.write((id, entries), move |db, (id, entries)| {
-            Box::pin(async move {
-                let deleted = delete(db, id, version).await?;
-                audit::append_if(db, deleted == VersionedWrite::Done, entries).await?;
-                Ok(deleted)
-            })
-        })
-        .await
     }
 
     /// The OpenID Connect client with this id.

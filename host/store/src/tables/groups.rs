@@ -13,8 +13,7 @@ pub(crate) mod row;
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::{Result, Store, VersionedWrite, audit, taken};
-use assent_model::audit::Entry;
+use crate::{Result, VersionedWrite, taken};
 use assent_model::clock::Timestamp;
 use assent_model::group::Group;
 use assent_model::id::GroupId;
@@ -42,7 +41,7 @@ pub(crate) async fn insert(db: &mut Connection, group: &Group) -> Result<()> {
     Ok(())
 }
 
-/// Replaces the name and the description of a group: see [`Store::update_group`].
+/// Replaces the name and the description of a group: applications that are assigned to it receive the new name.
 pub(crate) async fn update(
     db: &mut Connection,
     group: &Group,
@@ -68,7 +67,7 @@ pub(crate) async fn update(
     Ok(VersionedWrite::Done)
 }
 
-/// Deletes this version of a group: see [`Store::delete_group`].
+/// Deletes this version of a group. Members who had access only through it lose it.
 pub(crate) async fn delete(
     db: &mut Connection,
     (id, version): (GroupId, i64),
@@ -91,59 +90,4 @@ pub(crate) async fn delete(
         .execute(db)
         .await?;
     Ok(VersionedWrite::Done)
-}
-
-impl Store {
-    /// Adds a group.
-    ///
-    /// # Errors
-    /// [`StoreError::Taken`](crate::StoreError::Taken) if another group has the name.
-    pub async fn insert_group(&self, group: Group, entries: Vec<Entry>) -> Result<()> {
-        self.write((group, entries), |db, (group, entries)| {
-            Box::pin(async move {
-                insert(db, group).await?;
-                audit::append(db, entries).await
-            })
-        })
-        .await
-    }
-
-    /// Replaces the name and the description of this version of a group. The applications that are assigned to it
-    /// receive the new name.
-    ///
-    /// # Errors
-    /// [`StoreError::Taken`](crate::StoreError::Taken) if another group has the name.
-    pub async fn update_group(
-        &self,
-        group: Group,
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<VersionedWrite> {
-        self.write((group, entries), move |db, (group, entries)| {
-            Box::pin(async move {
-                let written = update(db, group, now).await?;
-                audit::append_if(db, written == VersionedWrite::Done, entries).await?;
-                Ok(written)
-            })
-        })
-        .await
-    }
-
-    /// Deletes this version of a group. Members who had access only through it lose the access at once, and the
-    /// applications are notified.
-    pub async fn delete_group(
-        &self,
-        (id, version): (GroupId, i64),
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<VersionedWrite> {
-        self.write(entries, move |db, entries| {
-            Box::pin(async move {
-                let deleted = delete(db, (id, version), now).await?;
-                audit::append_if(db, deleted == VersionedWrite::Done, entries).await?;
-                Ok(deleted)
-            })
-        })
-        .await
-    }
 }

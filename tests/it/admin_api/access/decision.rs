@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use assent::domain::accounts::new_account;
 use assent::domain::admin::{self, UserAccess};
 use assent::domain::sign_in::access::{AccessDenied, access_denial, account_in};
+use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_model::group::{Assignee, Group};
 use assent_model::id::{Did, GroupId, UserId};
 use assent_model::user::{LifecycleState, User};
-use assent_store::{AccessFilter, MemberChange};
+use assent_store::{AccessFilter, AdminWrite, AdminWrites, MemberChange, Store};
 use assent_test_macros::both_databases;
 
 use crate::harness::{Database, TestHost};
@@ -51,10 +52,12 @@ async fn directory(host: &TestHost) -> Directory {
             version: 1,
             created_at: services.now(),
         };
-        store
-            .insert_group(group.clone(), Vec::new())
-            .await
-            .expect("inserted");
+        write(
+            store,
+            AdminWrite::InsertGroup(group.clone(), None),
+            services.now(),
+        )
+        .await;
         groups.push(group.id);
     }
     let (mut users, mut members) = (Vec::new(), [Vec::new(), Vec::new()]);
@@ -78,10 +81,7 @@ async fn directory(host: &TestHost) -> Directory {
             let mut account = new_account(services, &user, application.clone());
             (account.state, account.individual) = (state, individual);
             account.roles = vec!["own".to_owned()];
-            store
-                .insert_account(account, user.id, Vec::new())
-                .await
-                .expect("inserted");
+            write(store, AdminWrite::InsertAccount(account), services.now()).await;
         }
         // In no group, in the first one, or in both.
         for group in members.iter_mut().take(membership) {
@@ -95,18 +95,22 @@ async fn directory(host: &TestHost) -> Directory {
         added,
         removed: Vec::new(),
     };
-    store
-        .change_members(groups[0], change(first), Vec::new(), now)
-        .await
-        .expect("added");
+    write(
+        store,
+        AdminWrite::ChangeMembers(groups[0], change(first)),
+        now,
+    )
+    .await;
     let second = second
         .into_iter()
         .map(|(id, version)| (id, version + 1))
         .collect();
-    store
-        .change_members(groups[1], change(second), Vec::new(), now)
-        .await
-        .expect("added");
+    write(
+        store,
+        AdminWrite::ChangeMembers(groups[1], change(second)),
+        now,
+    )
+    .await;
     for (application, assignees) in [
         (1, vec![Assignee::Group(groups[0])]),
         (
@@ -116,17 +120,9 @@ async fn directory(host: &TestHost) -> Directory {
         (3, vec![Assignee::Everyone]),
     ] {
         for assignee in assignees {
-            let roles = ["assigned".to_owned()];
-            store
-                .assign(
-                    &applications[application],
-                    assignee,
-                    &roles,
-                    Vec::new(),
-                    now,
-                )
-                .await
-                .expect("assigned");
+            let application = applications[application].clone();
+            let roles = vec!["assigned".to_owned()];
+            write(store, AdminWrite::Assign(application, assignee, roles), now).await;
         }
     }
     Directory {
@@ -267,11 +263,13 @@ async fn a_large_group_is_counted_exactly(database: Database) {
         version: 1,
         created_at: services.now(),
     };
-    services
-        .store
-        .insert_group(group.clone(), Vec::new())
-        .await
-        .expect("inserted");
+    let store = &services.store;
+    write(
+        store,
+        AdminWrite::InsertGroup(group.clone(), None),
+        services.now(),
+    )
+    .await;
     let mut writes = Vec::new();
     for number in 0..1600 {
         let name = format!("user{number}").parse().expect("a name");
@@ -296,25 +294,26 @@ async fn a_large_group_is_counted_exactly(database: Database) {
         removed: Vec::new(),
     };
     let now = services.now();
-    services
-        .store
-        .change_members(group.id, change, Vec::new(), now)
-        .await
-        .expect("added");
-    services
-        .store
-        .assign(
-            &application,
-            Assignee::Group(group.id),
-            &[],
-            Vec::new(),
-            now,
-        )
-        .await
-        .expect("assigned");
+    write(store, AdminWrite::ChangeMembers(group.id, change), now).await;
+    let to = Assignee::Group(group.id);
+    write(
+        store,
+        AdminWrite::Assign(application.clone(), to, Vec::new()),
+        now,
+    )
+    .await;
     let usage = services
         .store
         .application_usage(std::slice::from_ref(&application))
         .await;
     assert_eq!(usage.expect("read")[&application].users, 10, "{database:?}");
+}
+
+/// Executes a write of administration without an audit entry.
+async fn write(store: &Store, write: AdminWrite, now: Timestamp) {
+    let plan = AdminWrites {
+        writes: vec![(write, Vec::new())],
+        ..AdminWrites::default()
+    };
+    store.execute(plan, now).await.expect("written");
 }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use super::execution::{Execution, Recorder, Writes, version_of};
 use super::users::{changed, user};
 use super::{AdminError, Names, Result, invalid, registered};
 use crate::domain::accounts::new_account;
@@ -17,7 +18,7 @@ use assent_model::group::AssignedGroup;
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::{composed, display_text};
 use assent_model::user::{LifecycleState, User};
-use assent_store::{UserAccount, VersionedWrite};
+use assent_store::{AdminWrite, UserAccount};
 
 assent_model::admin_command! {
     /// A new account.
@@ -113,12 +114,7 @@ impl AccountDocument {
 }
 
 /// Returns an entry of the audit log about an account.
-pub(super) fn about(
-    services: &Services,
-    event: Event,
-    account: &Account,
-    by: &AuditContext,
-) -> Entry {
+fn about(services: &Services, event: Event, account: &Account, by: &AuditContext) -> Entry {
     audit::entry(services, event, by)
         .about(account.user_id)
         .in_application(account.application_id.clone())
@@ -191,19 +187,11 @@ impl AdminCommand for CreateAccount {
         ))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<UserAccount>,
-        by: &AuditContext,
-    ) -> Result<Execution<Account>> {
-        let UserAccount { user, account } = approved.into_plan();
-        let services = &context.services;
-        let entries = vec![creation(services, &account, by)];
-        let inserted = services
-            .store
-            .insert_account(account.clone(), &user, entries)
-            .await;
-        let Execution::Done(()) = Execution::from_write(inserted)? else {
+    async fn execute(approved: ApprovedPlan<'_, UserAccount>) -> Result<Execution<Account>> {
+        let (UserAccount { user, account }, recorder) = approved.into_parts();
+        let _services = recorder.services;
+        let writes = account_creation(&recorder, account.clone());
+        let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
             return Ok(Execution::Overtaken);
         };
         let application = &account.application_id;
@@ -235,10 +223,44 @@ pub(super) fn creation(services: &Services, account: &Account, by: &AuditContext
         .personal("after", Value::Object(audited_members(account)))
 }
 
-/// Returns the entry of the audit log about the deletion of an account.
-pub(super) fn deletion(services: &Services, account: &Account, by: &AuditContext) -> Entry {
-    about(services, Event::AccountDeleted, account, by)
-        .personal("before", Value::Object(audited_members(account)))
+/// Adds an account.
+pub(super) fn account_creation(recorder: &Recorder<'_>, account: Account) -> Writes {
+    let entry = creation(recorder.services, &account, recorder.by);
+    vec![(
+        AdminWrite::InsertAccount(account),
+        vec![recorder.of_plan(entry)],
+    )]
+}
+
+/// Replaces an account.
+pub(super) fn account_update(recorder: &Recorder<'_>, before: &Account, after: Account) -> Writes {
+    let (services, by) = (recorder.services, recorder.by);
+    let mut entries = differences(services, before, &after, by);
+    if let (Some((owner, _)), true) = (&recorder.manifest, entries.is_empty()) {
+        // The owner adopts the account without a change.
+        let entry = about(services, Event::AccountUpdated, &after, by);
+        entries.push(entry.with("managed_by", owner.as_str()));
+    }
+    let entries = entries
+        .into_iter()
+        .map(|entry| recorder.of_plan(entry))
+        .collect();
+    vec![(AdminWrite::UpdateAccount(after, before.state), entries)]
+}
+
+/// Deletes an account.
+pub(super) fn account_deletion(recorder: &Recorder<'_>, account: Account) -> Writes {
+    let entry = about(
+        recorder.services,
+        Event::AccountDeleted,
+        &account,
+        recorder.by,
+    )
+    .personal("before", Value::Object(audited_members(&account)));
+    vec![(
+        AdminWrite::DeleteAccount(account),
+        vec![recorder.of_plan(entry)],
+    )]
 }
 
 /// Returns the account with this id.
@@ -350,24 +372,16 @@ impl AdminCommand for UpdateAccount {
         Ok(Planned::new(authorization, plan, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<AccountUpdate>,
-        by: &AuditContext,
-    ) -> Result<Execution<Account>> {
-        let plan = approved.into_plan();
-        let services = &context.services;
+    async fn execute(approved: ApprovedPlan<'_, AccountUpdate>) -> Result<Execution<Account>> {
+        let (plan, recorder) = approved.into_parts();
+        let services = recorder.services;
         let AccountUpdate {
             user,
             before,
             mut after,
         } = plan;
-        let entries = differences(services, &before, &after, by);
-        let updated = services
-            .store
-            .update_account(after.clone(), &user, before.state, entries, services.now())
-            .await;
-        let Execution::Done(VersionedWrite::Done) = Execution::from_write(updated)? else {
+        let writes = account_update(&recorder, &before, after.clone());
+        let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
             return Ok(Execution::Overtaken);
         };
         tracing::info!(account = %after.id, state = after.state.as_str(), "account updated");
@@ -455,24 +469,11 @@ impl AdminCommand for DeleteAccount {
         Ok(Planned::protected(authorization, user_account, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<UserAccount>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let UserAccount { user, account } = approved.into_plan();
-        let services = &context.services;
-        let entry = deletion(services, &account, by);
-        let deleted = services
-            .store
-            .delete_account(
-                (account.id, account.version),
-                &user,
-                vec![entry],
-                services.now(),
-            )
-            .await;
-        let Execution::Done(VersionedWrite::Done) = Execution::from_write(deleted)? else {
+    async fn execute(approved: ApprovedPlan<'_, UserAccount>) -> Result<Execution<()>> {
+        let (UserAccount { user, account }, recorder) = approved.into_parts();
+        let services = recorder.services;
+        let writes = account_deletion(&recorder, account.clone());
+        let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
             return Ok(Execution::Overtaken);
         };
         services.wakeups.send(Wakeup::LoggedOut);

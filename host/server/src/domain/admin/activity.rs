@@ -1,11 +1,12 @@
 //! The sessions and consents of users, as administrators see and end them.
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::{AdminError, Result, user};
+use crate::domain::admin::execution::Execution;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::consent;
 use crate::domain::{Services, audit, portal};
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::Event;
 use assent_model::id::{Did, SessionId, UserId};
 use assent_model::user::User;
 use assent_store::{Consent, OpenSession};
@@ -39,14 +40,10 @@ impl AdminCommand for EndSession {
         Ok(Planned::harmless(authorization, (user, self.session)))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<(User, SessionId)>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let (user, session) = approved.into_plan();
-        let services = &context.services;
-        let entry = audit::entry(services, Event::SessionEnded, by)
+    async fn execute(approved: ApprovedPlan<'_, (User, SessionId)>) -> Result<Execution<()>> {
+        let ((user, session), recorder) = approved.into_parts();
+        let services = recorder.services;
+        let entry = audit::entry(services, Event::SessionEnded, recorder.by)
             .about(user.id)
             .with("session", session.to_string());
         let ended = services
@@ -79,14 +76,10 @@ impl AdminCommand for EndSessions {
         Ok(Planned::harmless(authorization, user))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<User>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let user = approved.into_plan();
-        let services = &context.services;
-        let entry = audit::entry(services, Event::SessionEnded, by).about(user.id);
+    async fn execute(approved: ApprovedPlan<'_, User>) -> Result<Execution<()>> {
+        let (user, recorder) = approved.into_parts();
+        let services = recorder.services;
+        let entry = audit::entry(services, Event::SessionEnded, recorder.by).about(user.id);
         // The exception is the session with this identifier. No session has an empty one, so all sessions end.
         let ended = services
             .store
@@ -131,14 +124,10 @@ impl AdminCommand for WithdrawConsent {
         Ok(Planned::harmless(authorization, (user, application)))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<(User, Did)>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let (user, application) = approved.into_plan();
-        let services = &context.services;
-        let entry = audit::entry(services, Event::ConsentWithdrawn, by)
+    async fn execute(approved: ApprovedPlan<'_, (User, Did)>) -> Result<Execution<()>> {
+        let ((user, application), recorder) = approved.into_parts();
+        let services = recorder.services;
+        let entry = audit::entry(services, Event::ConsentWithdrawn, recorder.by)
             .about(user.id)
             .in_application(application.clone());
         let withdrawn = services

@@ -1,12 +1,16 @@
-//! The audit entries about changes of an application, with the changed settings before and after.
+//! The writes of applications of both protocols. Their audit entries have the changed settings before and after.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::execution::{Recorder, Writes};
 use super::users::changed;
-use assent_model::application::Application;
-use assent_model::audit::Entry;
-use assent_model::saml::ServiceProvider;
+use assent_model::application::{Application, RegisteredApplication};
+use assent_model::audit::{Entry, Event};
+use assent_model::id::Did;
+use assent_model::management::ManifestKey;
+use assent_model::saml::{SamlKey, ServiceProvider};
+use assent_store::AdminWrite;
 
 /// The name and settings of an application, each by its name.
 pub(in crate::domain) struct AuditedSettings(Map<String, Value>);
@@ -30,7 +34,7 @@ impl AuditedSettings {
     }
 
     /// Returns the entry about a new application.
-    pub(in crate::domain) fn made(self, entry: Entry) -> Entry {
+    pub(in crate::domain) fn creation_entry(self, entry: Entry) -> Entry {
         entry.with("after", without_keys(self.0))
     }
 
@@ -49,6 +53,115 @@ impl AuditedSettings {
                 .with("after", without_keys(is))
         })
     }
+}
+
+/// Adds a client.
+pub(super) fn client_creation(
+    recorder: &Recorder<'_>,
+    client: Application,
+    key: Option<&ManifestKey>,
+) -> Writes {
+    let entry = recorder
+        .entry(Event::ApplicationCreated)
+        .in_application(client.id.clone());
+    let entry = AuditedSettings::of_client(&client).creation_entry(recorder.managed(entry, key));
+    vec![(AdminWrite::InsertClient(client, key.cloned()), vec![entry])]
+}
+
+/// Adds a service provider, with its first key.
+pub(super) fn service_provider_creation(
+    recorder: &Recorder<'_>,
+    (provider, signing): (ServiceProvider, SamlKey),
+    key: Option<&ManifestKey>,
+) -> Writes {
+    let entry = recorder
+        .entry(Event::ApplicationCreated)
+        .in_application(provider.id.clone());
+    let entry = AuditedSettings::of_service_provider(&provider)
+        .creation_entry(recorder.managed(entry, key));
+    let write = AdminWrite::InsertServiceProvider(provider, signing, key.cloned());
+    vec![(write, vec![entry])]
+}
+
+/// Replaces a client. With a key, a manifest adopts it.
+pub(super) fn client_update(
+    recorder: &Recorder<'_>,
+    before: &Application,
+    after: Application,
+    adopt: Option<&ManifestKey>,
+) -> Writes {
+    let (was, is) = (
+        AuditedSettings::of_client(before),
+        AuditedSettings::of_client(&after),
+    );
+    let entry = recorder.entry(Event::ApplicationUpdated);
+    let entry = entry.in_application(after.id.clone());
+    update(
+        recorder,
+        AdminWrite::UpdateClient(after),
+        (entry, was, is),
+        (&before.id, adopt),
+    )
+}
+
+/// Replaces a service provider. With a key, a manifest adopts it.
+pub(super) fn service_provider_update(
+    recorder: &Recorder<'_>,
+    event: Event,
+    before: &ServiceProvider,
+    after: ServiceProvider,
+    adopt: Option<&ManifestKey>,
+) -> Writes {
+    let settings = AuditedSettings::of_service_provider;
+    let (was, is) = (settings(before), settings(&after));
+    let entry = recorder.entry(event).in_application(after.id.clone());
+    update(
+        recorder,
+        AdminWrite::UpdateServiceProvider(after),
+        (entry, was, is),
+        (&before.id, adopt),
+    )
+}
+
+fn update(
+    recorder: &Recorder<'_>,
+    write: AdminWrite,
+    (entry, was, is): (Entry, AuditedSettings, AuditedSettings),
+    (id, adopt): (&Did, Option<&ManifestKey>),
+) -> Writes {
+    let mut writes = Writes::new();
+    if let Some(key) = adopt {
+        let adoption = AdminWrite::AdoptApplication(id.clone(), key.clone());
+        writes.push((adoption, vec![recorder.managed(entry.clone(), Some(key))]));
+    }
+    let entry = was.change(is, entry);
+    // Without a difference, a manifest does not write the application itself. A command increments its version.
+    if entry.is_some() || recorder.manifest.is_none() {
+        writes.push((write, entry.into_iter().collect()));
+    }
+    writes
+}
+
+/// Deletes an application.
+pub(super) fn application_deletion(
+    recorder: &Recorder<'_>,
+    application: &RegisteredApplication,
+) -> Writes {
+    let id = application.id().clone();
+    let settings = match application {
+        RegisteredApplication::Client(client) => AuditedSettings::of_client(client),
+        RegisteredApplication::ServiceProvider(provider) => {
+            AuditedSettings::of_service_provider(provider)
+        }
+    };
+    let entry = recorder
+        .entry(Event::ApplicationDeleted)
+        .in_application(id.clone());
+    let entry = settings.deletion_entry(entry);
+    vec![(
+        AdminWrite::DeleteApplication(id, application.version()),
+        vec![entry],
+    )]
 }
 
 /// Removes all keys, private or public, and their digests. The entry keeps the authentication method and the URL of the

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::action_approvals::{self, Console, PendingAction, TokenRequest};
+use super::execution::{Execution, Recorder};
 use super::{AdminError, RequiredApproval, Result, invalid};
 use crate::domain::protected_actions::{ChangedMember, ProtectedAction, Summary, summarize};
 use crate::domain::{InternalError, Services};
@@ -19,7 +20,7 @@ use assent_model::login::BrowserContext;
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 use assent_model::user::{LifecycleState, User};
-use assent_store::{ClaimedAction, StoreError};
+use assent_store::ClaimedAction;
 use assent_telemetry::SPANS;
 
 /// A request of an administrator. Each field has a class. An approval is for the serialized form of the command. That
@@ -46,9 +47,7 @@ pub trait AdminCommand: Classified + Serialize + Sync {
     /// # Errors
     /// [`AdminError`].
     fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Self::Plan>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, Self::Plan>,
     ) -> impl Future<Output = Result<Execution<Self::Outcome>>> + Send;
 
     /// Returns the digest of the complete command.
@@ -65,49 +64,29 @@ pub type Planned<P> = assent_model::command::AuthorizedPlan<P, ProtectedAction>;
 
 /// A plan that may be executed: it needs no approval, or has one. Only [`AdminContext::run`] creates it.
 #[derive(Debug)]
-pub struct ApprovedPlan<P>(P);
+pub struct ApprovedPlan<'a, P> {
+    plan: P,
+    context: &'a AdminContext,
+    by: &'a AuditContext,
+}
 
-impl<P> ApprovedPlan<P> {
-    /// Returns the plan.
-    pub fn into_plan(self) -> P {
-        self.0
+impl<'a, P> ApprovedPlan<'a, P> {
+    /// Returns the plan, and the recorder of its writes.
+    pub(crate) fn into_parts(self) -> (P, Recorder<'a>) {
+        let recorder = Recorder::of_command(&self.context.services, self.by);
+        (self.plan, recorder)
+    }
+
+    /// Returns the console session of the caller, if there is one.
+    pub(super) fn console(&self) -> Option<&'a Console> {
+        self.context.console()
     }
 
     /// Splits the plan into a part, which is approved like the whole, and the rest.
-    pub fn split<Q, R>(self, split: impl FnOnce(P) -> (Q, R)) -> (ApprovedPlan<Q>, R) {
-        let (part, rest) = split(self.0);
-        (ApprovedPlan(part), rest)
-    }
-}
-
-/// The result of an execution.
-#[derive(Debug)]
-pub enum Execution<T> {
-    /// The execution succeeded.
-    Done(T),
-    /// The state differs from the planned one. Nothing was changed.
-    Overtaken,
-}
-
-impl<T> Execution<T> {
-    /// Returns the execution with another outcome.
-    pub(super) fn map<U>(self, outcome: impl FnOnce(T) -> U) -> Execution<U> {
-        match self {
-            Self::Done(done) => Execution::Done(outcome(done)),
-            Self::Overtaken => Execution::Overtaken,
-        }
-    }
-
-    /// Converts the result of a write. [`StoreError::Stale`] means that the state changed since the plan.
-    ///
-    /// # Errors
-    /// All other errors of the store.
-    pub(super) fn from_write(written: std::result::Result<T, StoreError>) -> Result<Self> {
-        match written {
-            Ok(done) => Ok(Self::Done(done)),
-            Err(StoreError::Stale) => Ok(Self::Overtaken),
-            Err(error) => Err(error.into()),
-        }
+    pub fn split<Q, R>(self, split: impl FnOnce(P) -> (Q, R)) -> (ApprovedPlan<'a, Q>, R) {
+        let (plan, rest) = split(self.plan);
+        let Self { context, by, .. } = self;
+        (ApprovedPlan { plan, context, by }, rest)
     }
 }
 
@@ -309,7 +288,12 @@ impl AdminContext {
                 used = Some(approval);
             }
             after_planning().await;
-            if let Execution::Done(outcome) = C::execute(self, ApprovedPlan(plan), &by).await? {
+            let approved = ApprovedPlan {
+                plan,
+                context: self,
+                by: &by,
+            };
+            if let Execution::Done(outcome) = C::execute(approved).await? {
                 return Ok(outcome);
             }
         }

@@ -1,10 +1,11 @@
 //! The identifiers of users at the authenticators of vendors.
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::{AdminError, Result, invalid, user};
+use crate::domain::admin::execution::Execution;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{Services, audit};
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::Event;
 use assent_model::delivery::ExternalAuthenticator;
 use assent_model::id::UserId;
 use assent_model::name::display_text;
@@ -69,13 +70,11 @@ impl AdminCommand for SetExternalAuthenticator {
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<(User, ExternalAuthenticator)>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, (User, ExternalAuthenticator)>,
     ) -> Result<Execution<ExternalAuthenticator>> {
-        let (user, identifier) = approved.into_plan();
-        let services = &context.services;
-        let entry = |event| audit::entry(services, event, by).about(user.id);
+        let ((user, identifier), recorder) = approved.into_parts();
+        let services = recorder.services;
+        let entry = |event| audit::entry(services, event, recorder.by).about(user.id);
         let activated = audit::of_state(
             entry(Event::UserLifecycleChanged),
             LifecycleState::Invited,
@@ -156,16 +155,16 @@ impl AdminCommand for RemoveExternalAuthenticator {
         ))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<(User, String)>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let (user, channel) = approved.into_plan();
-        let entry = audit::entry(&context.services, Event::ExternalAuthenticatorRemoved, by)
-            .about(user.id)
-            .with("channel", channel.as_str());
-        let removed = context
+    async fn execute(approved: ApprovedPlan<'_, (User, String)>) -> Result<Execution<()>> {
+        let ((user, channel), recorder) = approved.into_parts();
+        let entry = audit::entry(
+            recorder.services,
+            Event::ExternalAuthenticatorRemoved,
+            recorder.by,
+        )
+        .about(user.id)
+        .with("channel", channel.as_str());
+        let removed = recorder
             .services
             .store
             .remove_external_authenticator(&user, &channel, vec![entry])

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use serde::Serializer;
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::import_accounts::{plan_accounts, save_accounts};
 use super::import_users::{plan_users, save_users};
 use super::{ImportReport, ImportRow, PlannedAccounts, PlannedUsers, Result};
+use crate::domain::admin::execution::Execution;
 use crate::domain::protected_actions::{ImportedTable, ProtectedAction};
 use crate::domain::{InternalError, Services, audit};
 use assent_model::administration::Permission;
@@ -131,14 +132,10 @@ impl AdminCommand for ImportTable {
         Ok(Planned::protected(authorization, plan, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<TablePlan>,
-        by: &AuditContext,
-    ) -> Result<Execution<ImportReport>> {
-        let services = &context.services;
-        let plan = approved.into_plan();
-        if let Some(entry) = plan.entry(services, by) {
+    async fn execute(approved: ApprovedPlan<'_, TablePlan>) -> Result<Execution<ImportReport>> {
+        let (plan, recorder) = approved.into_parts();
+        let services = recorder.services;
+        if let Some(entry) = plan.entry(services, recorder.by) {
             // The entry comes first, so that no import lacks it.
             services
                 .store
@@ -148,8 +145,8 @@ impl AdminCommand for ImportTable {
         }
         let report = match plan {
             TablePlan::Report(report) => report,
-            TablePlan::Users(users) => save_users(services, by, users).await?,
-            TablePlan::Accounts(accounts) => save_accounts(services, by, accounts).await?,
+            TablePlan::Users(users) => save_users(services, recorder.by, users).await?,
+            TablePlan::Accounts(accounts) => save_accounts(services, recorder.by, accounts).await?,
         };
         Ok(Execution::Done(report))
     }

@@ -4,9 +4,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::users::named_users;
 use super::{AdminError, Result, invalid};
+use crate::domain::admin::execution::Execution;
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::enrolment;
 use crate::domain::mail::outbox;
@@ -104,21 +105,19 @@ impl AdminCommand for InviteUsers {
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Self::Plan>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, Self::Plan>,
     ) -> Result<Execution<Vec<InvitedUser>>> {
-        let (invitees, delivery) = approved.into_plan();
+        let ((invitees, delivery), recorder) = approved.into_parts();
         let mut invited = Vec::new();
         for (user, skipped) in invitees {
             let link = match skipped {
                 Some(why) => Err(why),
-                None => create_link(&context.services, &user, delivery, by).await?,
+                None => create_link(recorder.services, &user, delivery, recorder.by).await?,
             };
             invited.push(InvitedUser { user, link });
         }
         if delivery == InvitationDelivery::Email {
-            context.services.wakeups.send(Wakeup::MailQueued);
+            recorder.services.wakeups.send(Wakeup::MailQueued);
         }
         Ok(Execution::Done(invited))
     }
@@ -226,15 +225,13 @@ impl AdminCommand for WithdrawInvitations {
         Ok(Planned::harmless(authorization, users))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Vec<User>>,
-        by: &AuditContext,
-    ) -> Result<Execution<u64>> {
-        let services = &context.services;
+    async fn execute(approved: ApprovedPlan<'_, Vec<User>>) -> Result<Execution<u64>> {
+        let (users, recorder) = approved.into_parts();
+        let services = recorder.services;
         let mut withdrawn = 0;
-        for user in approved.into_plan() {
-            let entry = audit::entry(services, Event::InvitationWithdrawn, by).about(user.id);
+        for user in users {
+            let entry =
+                audit::entry(services, Event::InvitationWithdrawn, recorder.by).about(user.id);
             let ended = services
                 .store
                 .withdraw_invitation(&user, entry, services.now())

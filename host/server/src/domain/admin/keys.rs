@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tracing::Instrument;
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::{AdminError, Result};
 use crate::domain::InternalError;
+use crate::domain::admin::execution::Execution;
 use crate::domain::keys::signing_keys;
 use crate::domain::keys::signing_keys::{RevocationOutcome, Takeover};
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
-use assent_model::audit::AuditContext;
 use assent_model::key::{KeyStage, SigningAlgorithm};
 use assent_store::StoreError;
 
@@ -42,12 +42,8 @@ impl AdminCommand for RotateSigningKeys {
         Ok(Planned::protected(authorization, *self, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Self>,
-        by: &AuditContext,
-    ) -> Result<Execution<bool>> {
-        let plan = approved.into_plan();
+    async fn execute(approved: ApprovedPlan<'_, Self>) -> Result<Execution<bool>> {
+        let (plan, recorder) = approved.into_parts();
         let Self { algorithm, now } = plan;
         let takeover = if now { Takeover::Now } else { Takeover::InTime };
         let mut is_changed = false;
@@ -55,9 +51,13 @@ impl AdminCommand for RotateSigningKeys {
             .into_iter()
             .filter(|own| algorithm.is_none_or(|one| one == *own))
         {
-            let (_, changed) =
-                signing_keys::rotate_and_compare(&context.services, algorithm, takeover, by)
-                    .await?;
+            let (_, changed) = signing_keys::rotate_and_compare(
+                recorder.services,
+                algorithm,
+                takeover,
+                recorder.by,
+            )
+            .await?;
             is_changed |= changed;
         }
         Ok(Execution::Done(is_changed))
@@ -94,14 +94,10 @@ impl AdminCommand for RevokeSigningKey {
         Ok(Planned::protected(authorization, kid, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<String>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let kid = approved.into_plan();
+    async fn execute(approved: ApprovedPlan<'_, String>) -> Result<Execution<()>> {
+        let (kid, recorder) = approved.into_parts();
         // The revocation waits for the other instances, and must continue if the caller disconnects.
-        let (services, by) = (Arc::clone(&context.services), by.clone());
+        let (services, by) = (Arc::clone(recorder.services), recorder.by.clone());
         let revoking = tokio::spawn(
             async move { signing_keys::revoke(&services, &kid, &by).await }.in_current_span(),
         );

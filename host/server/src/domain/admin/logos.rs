@@ -1,11 +1,14 @@
 //! The logos of applications.
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use super::execution::{Execution, Recorder, Writes};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::{Services, audit};
-use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::application::RegisteredApplication;
+use assent_model::audit::Event;
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
+use assent_store::{AdminWrite, ExpectedVersions};
 
 /// Returns the logo of an application.
 ///
@@ -19,22 +22,58 @@ pub async fn logo(services: &Services, application: &Did) -> Result<ApplicationL
         .ok_or(AdminError::NotFound("logo"))
 }
 
-/// Returns the audit entry of a new logo.
-pub(super) fn setting(
-    services: &Services,
+/// Sets or removes the logo of an application that has the logo with the digest `before`.
+pub(super) fn logo_change(
+    recorder: &Recorder<'_>,
     application: &Did,
-    logo: &ApplicationLogo,
-    by: &AuditContext,
-) -> Entry {
-    audit::entry(services, Event::LogoSet, by)
-        .in_application(application.clone())
-        .with("media_type", logo.kind.media_type())
-        .with("bytes", logo.bytes.len())
+    before: Option<String>,
+    after: Option<ApplicationLogo>,
+) -> Writes {
+    let entry = match &after {
+        Some(logo) => audit::entry(recorder.services, Event::LogoSet, recorder.by)
+            .in_application(application.clone())
+            .with("media_type", logo.kind.media_type())
+            .with("bytes", logo.bytes.len()),
+        None => audit::entry(recorder.services, Event::LogoRemoved, recorder.by)
+            .in_application(application.clone()),
+    };
+    let write = AdminWrite::ChangeLogo {
+        application: application.clone(),
+        before,
+        after,
+    };
+    vec![(write, vec![recorder.of_plan(entry)])]
 }
 
-/// Returns the audit entry of a removed logo.
-pub(super) fn removal(services: &Services, application: &Did, by: &AuditContext) -> Entry {
-    audit::entry(services, Event::LogoRemoved, by).in_application(application.clone())
+/// The change of the logo of an application.
+#[derive(Clone, Debug)]
+pub struct LogoChange {
+    application: RegisteredApplication,
+    /// The digest of the current logo.
+    before: Option<String>,
+    after: Option<ApplicationLogo>,
+}
+
+impl LogoChange {
+    /// Plans the change of the logo of an existing application.
+    async fn plan(services: &Services, id: &Did, after: Option<ApplicationLogo>) -> Result<Self> {
+        Ok(Self {
+            application: registered(services, id).await?,
+            before: services.store.logo_digest(id).await?,
+            after,
+        })
+    }
+
+    async fn execute(&self, recorder: &Recorder<'_>) -> Result<Execution<()>> {
+        let id = self.application.id();
+        let writes = logo_change(recorder, id, self.before.clone(), self.after.clone());
+        // A concurrent deletion of the application is detected.
+        let expected = ExpectedVersions {
+            applications: vec![(id.clone(), self.application.version())],
+            ..ExpectedVersions::default()
+        };
+        recorder.execute(expected, writes).await
+    }
 }
 
 assent_model::admin_command! {
@@ -49,33 +88,23 @@ assent_model::admin_command! {
 }
 
 impl AdminCommand for SetLogo {
-    type Plan = (Did, ApplicationLogo);
+    type Plan = LogoChange;
     type Outcome = ApplicationLogo;
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<(Did, ApplicationLogo)>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<LogoChange>> {
         let authorization = context.caller.authorize_application_writes()?;
         let logo = ApplicationLogo::new(self.image.clone())
             .map_err(|unfit| invalid("the body", unfit.to_string()))?;
-        let plan = (self.application.clone(), logo);
+        let plan = LogoChange::plan(&context.services, &self.application, Some(logo)).await?;
         Ok(Planned::harmless(authorization, plan))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<(Did, ApplicationLogo)>,
-        by: &AuditContext,
-    ) -> Result<Execution<ApplicationLogo>> {
-        let (application, logo) = approved.into_plan();
-        let services = &context.services;
-        let entry = setting(services, &application, &logo, by);
-        if !services
-            .store
-            .set_logo(application.clone(), logo.clone(), entry)
-            .await?
-        {
-            return Err(AdminError::NotFound("application"));
-        }
-        tracing::info!(%application, logo = logo.digest, "application logo set");
+    async fn execute(approved: ApprovedPlan<'_, LogoChange>) -> Result<Execution<ApplicationLogo>> {
+        let (plan, recorder) = approved.into_parts();
+        let (Execution::Done(()), Some(logo)) = (plan.execute(&recorder).await?, plan.after) else {
+            return Ok(Execution::Overtaken);
+        };
+        tracing::info!(application = %plan.application.id(), logo = logo.digest, "application logo set");
         Ok(Execution::Done(logo))
     }
 }
@@ -87,30 +116,23 @@ assent_model::admin_command! {
 }
 
 impl AdminCommand for RemoveLogo {
-    type Plan = Did;
+    type Plan = LogoChange;
     type Outcome = ();
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<Did>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<LogoChange>> {
         let authorization = context.caller.authorize_application_writes()?;
-        registered(&context.services, &self.0).await?;
-        Ok(Planned::harmless(authorization, self.0.clone()))
+        let plan = LogoChange::plan(&context.services, &self.0, None).await?;
+        Ok(Planned::harmless(authorization, plan))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Did>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let application = approved.into_plan();
-        let services = &context.services;
-        let entry = removal(services, &application, by);
-        if services
-            .store
-            .remove_logo(application.clone(), entry)
-            .await?
-        {
-            tracing::info!(%application, "application logo removed");
+    async fn execute(approved: ApprovedPlan<'_, LogoChange>) -> Result<Execution<()>> {
+        let (plan, recorder) = approved.into_parts();
+        if plan.before.is_none() {
+            return Ok(Execution::Done(()));
         }
-        Ok(Execution::Done(()))
+        let removed = plan.execute(&recorder).await?;
+        Ok(removed.map(|()| {
+            tracing::info!(application = %plan.application.id(), "application logo removed");
+        }))
     }
 }

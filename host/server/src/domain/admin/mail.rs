@@ -2,14 +2,15 @@
 
 use serde::Serialize;
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::invitations::NO_MAIL;
 use super::users::email_address;
 use super::{AdminError, Result};
+use crate::domain::admin::execution::Execution;
 use crate::domain::mail::letter::Letter;
 use crate::domain::{Services, audit};
 use assent_model::administration::Permission;
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::Event;
 use assent_model::id::AuditId;
 use assent_model::language::Language;
 
@@ -35,12 +36,9 @@ impl AdminCommand for SendTestMail {
         Ok(Planned::harmless(authorization, to.to_string()))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<String>,
-        by: &AuditContext,
-    ) -> Result<Execution<String>> {
-        let (services, to) = (&context.services, approved.into_plan());
+    async fn execute(approved: ApprovedPlan<'_, String>) -> Result<Execution<String>> {
+        let (to, recorder) = approved.into_parts();
+        let services = recorder.services;
         let Some(mailer) = &services.mailer else {
             return Err(AdminError::Conflict(NO_MAIL));
         };
@@ -53,7 +51,7 @@ impl AdminCommand for SendTestMail {
             .send(message.envelope(), &message.formatted())
             .await
             .map_err(|error| AdminError::Mail(error.to_string()))?;
-        let entry = audit::entry(services, Event::MailTested, by).personal("email", to);
+        let entry = audit::entry(services, Event::MailTested, recorder.by).personal("email", to);
         services.store.append_audit(vec![entry]).await?;
         tracing::info!("test email sent");
         Ok(Execution::Done(answer))

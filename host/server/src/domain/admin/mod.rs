@@ -14,6 +14,7 @@ mod custom_attributes;
 mod directory;
 mod documents;
 mod error;
+mod execution;
 mod external_authenticators;
 mod groups;
 mod import;
@@ -61,12 +62,13 @@ pub use claims_preview::{
     preview, preview_of,
 };
 pub use command::{
-    AdminCommand, AdminContext, ApprovedPlan, Execution, ExpectedVersion, NamedApproval, Planned,
+    AdminCommand, AdminContext, ApprovedPlan, ExpectedVersion, NamedApproval, Planned,
 };
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use documents::{ManagementView, UsageView};
 pub use error::{AdminError, ManifestError, RequiredApproval, Result};
+pub use execution::Execution;
 pub use external_authenticators::{
     RemoveExternalAuthenticator, SetExternalAuthenticator, external_authenticators,
 };

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::task::JoinHandle;
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::{Result, invalid};
+use crate::domain::admin::execution::Execution;
 use crate::domain::operations::plugins::exchange;
 use crate::domain::operations::plugins::reloads::{Reload, ReloadError};
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
-use assent_model::audit::AuditContext;
 
 /// The error if a caller may not change plugins.
 const FORBIDDEN: &str = "you may not reload plugins";
@@ -38,13 +38,9 @@ impl AdminCommand for ReloadPlugins {
         ))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<()>,
-        by: &AuditContext,
-    ) -> Result<Execution<Self::Outcome>> {
-        let () = approved.into_plan();
-        let (services, by) = (Arc::clone(&context.services), by.clone());
+    async fn execute(approved: ApprovedPlan<'_, ()>) -> Result<Execution<Self::Outcome>> {
+        let ((), recorder) = approved.into_parts();
+        let (services, by) = (Arc::clone(recorder.services), recorder.by.clone());
         let exchanging = tokio::spawn(async move { exchange::reload(&services, &by).await });
         Ok(Execution::Done(exchanging))
     }
@@ -86,13 +82,9 @@ impl AdminCommand for RollBackPlugins {
         ))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Option<String>>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let previous = approved.into_plan();
-        exchange::roll_back(&context.services, previous.as_deref(), by).await?;
+    async fn execute(approved: ApprovedPlan<'_, Option<String>>) -> Result<Execution<()>> {
+        let (previous, recorder) = approved.into_parts();
+        exchange::roll_back(recorder.services, previous.as_deref(), recorder.by).await?;
         Ok(Execution::Done(()))
     }
 }

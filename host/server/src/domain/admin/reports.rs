@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::{AdminError, Result, invalid, user};
+use crate::domain::admin::execution::Execution;
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
@@ -133,14 +134,10 @@ impl AdminCommand for SettleReport {
         Ok(Planned::new(authorization, plan, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<PlannedSettlement>,
-        by: &AuditContext,
-    ) -> Result<Execution<Report>> {
-        let plan = approved.into_plan();
-        let services = &context.services;
-        let write = write_of(services, &plan, by);
+    async fn execute(approved: ApprovedPlan<'_, PlannedSettlement>) -> Result<Execution<Report>> {
+        let (plan, recorder) = approved.into_parts();
+        let services = recorder.services;
+        let write = write_of(services, &plan, recorder.by);
         let settled = services
             .store
             .settle_report(&plan.user, write, services.now())

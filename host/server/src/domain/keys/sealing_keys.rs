@@ -35,7 +35,7 @@ pub async fn reload(services: &Services) -> Result<(), InternalError> {
         .filter(|key| key.master_key == own)
         .filter_map(|key| Some((generation(key)?, key.seals_from)))
         .collect();
-    let held: Vec<(u32, Timestamp)> = described(&services.sealing_keys.all());
+    let held: Vec<(u32, Timestamp)> = generations(&services.sealing_keys.all());
     if held == stored {
         return Ok(());
     }
@@ -50,7 +50,7 @@ pub async fn reload(services: &Services) -> Result<(), InternalError> {
     Ok(services.sealing_keys.replace(unwrapped.sealing)?)
 }
 
-fn described(keys: &[Arc<SealingKey>]) -> Vec<(u32, Timestamp)> {
+fn generations(keys: &[Arc<SealingKey>]) -> Vec<(u32, Timestamp)> {
     keys.iter()
         .map(|key| (key.generation, key.seals_from))
         .collect()

@@ -70,7 +70,7 @@ pub async fn bootstrap(
         entry(Event::EnrolmentLinkCreated).with("enrolment", enrolment.id.to_string()),
     ];
     if let Some((application, account)) = &demo {
-        let made = AuditedSettings::of_client(application).made(audit::entry(
+        let made = AuditedSettings::of_client(application).creation_entry(audit::entry(
             services,
             Event::ApplicationCreated,
             &AuditContext::SERVER,

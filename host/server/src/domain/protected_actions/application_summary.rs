@@ -29,7 +29,7 @@ pub(super) fn updated_service_provider(
 ) -> Message {
     let availability = availability(name, before.settings.enabled, after.settings.enabled);
     sentences(
-        changed(name, members, availability)
+        changed_members(name, members, availability)
             .into_iter()
             .chain(changed_provider(before, after)),
     )
@@ -37,7 +37,7 @@ pub(super) fn updated_service_provider(
 
 /// Returns the effect on the availability, which comes first, and the members of the change, each with its value if the
 /// summary lists it. The member `enabled` is the availability.
-fn changed(
+fn changed_members(
     application: &str,
     members: &[ChangedMember],
     availability: Option<Message>,
@@ -114,7 +114,7 @@ pub(super) fn applied_metadata(
 /// Returns the summary of a new client.
 pub(super) fn new_client(client: &ClientState) -> Message {
     sentences(
-        [created(&client.name), administers(client)]
+        [creation(&client.name), administers(client)]
             .into_iter()
             .chain(proof(&client.settings.authentication, None)),
     )
@@ -131,7 +131,7 @@ pub(super) fn created_client(client: &ClientState) -> Message {
     let answers = (!addresses.is_empty()).then(|| answered_at(&[], &addresses));
     match client.settings.is_service_account() {
         true => sentences([new_client(client)].into_iter().chain(answers)),
-        false => sentences([created(&client.name)].into_iter().chain(answers)),
+        false => sentences([creation(&client.name)].into_iter().chain(answers)),
     }
 }
 
@@ -139,13 +139,13 @@ pub(super) fn created_client(client: &ClientState) -> Message {
 pub(super) fn created_service_provider(provider: &ServiceProviderState) -> Message {
     let id = unquoted(&provider.settings.entity_id);
     sentences([
-        created(&provider.name),
+        creation(&provider.name),
         Message::new("action-its-entity-id").text("id", id),
         consumed_at(&[], &provider.settings.acs),
     ])
 }
 
-fn created(name: &str) -> Message {
+fn creation(name: &str) -> Message {
     Message::new("action-create-application").text("application", unquoted(name))
 }
 
@@ -157,7 +157,7 @@ pub(super) fn updated_client(
     (members, sets_admin_scopes): (&[ChangedMember], bool),
 ) -> Message {
     let availability = availability(name, before.settings.enabled, after.settings.enabled);
-    let mut effects = changed(name, members, availability);
+    let mut effects = changed_members(name, members, availability);
     if before.name != after.name {
         effects.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
@@ -447,15 +447,15 @@ fn consumed_at(before: &[AssertionConsumer], after: &[AssertionConsumer]) -> Mes
             .text("address", url.as_str())
             .number("index", *index)
     });
-    answered(kept_and_new)
+    receivers(kept_and_new)
 }
 
 /// Returns the redirect URIs, the new ones first, because an attacker would add one.
 fn answered_at(before: &[String], after: &[String]) -> Message {
-    answered(kept_and_new(before, after))
+    receivers(kept_and_new(before, after))
 }
 
-fn answered(kept_and_new: (Option<Message>, Option<Message>)) -> Message {
+fn receivers(kept_and_new: (Option<Message>, Option<Message>)) -> Message {
     match kept_and_new {
         (None, None) => Message::new("action-answers-nowhere"),
         (Some(kept), None) => Message::new("action-answers-kept").message("kept", kept),

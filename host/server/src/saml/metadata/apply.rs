@@ -10,7 +10,6 @@ use crate::domain::admin::{
 };
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
 use crate::domain::{InternalError, Services};
-use assent_model::audit::AuditContext;
 use assent_model::id::Did;
 use assent_model::resource::Document;
 use assent_model::saml::ServiceProvider;
@@ -110,7 +109,7 @@ impl AdminCommand for ApplyMetadata {
         };
         let services = &context.services;
         let (comparison, after) =
-            compared(services, &self.application, &source, digest.as_deref()).await?;
+            compare_metadata(services, &self.application, &source, digest.as_deref()).await?;
         let applies = *apply && !comparison.changes.is_empty();
         let action = applies.then(|| ProtectedAction::ApplyMetadata {
             application: self.application.clone(),
@@ -131,9 +130,7 @@ impl AdminCommand for ApplyMetadata {
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<MetadataPlan>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, MetadataPlan>,
     ) -> admin::Result<Execution<MetadataComparison>> {
         let (update, (comparison, applies)) = approved.split(|plan| {
             let MetadataPlan {
@@ -150,20 +147,18 @@ impl AdminCommand for ApplyMetadata {
         if !applies {
             return Ok(Execution::Done(comparison));
         }
-        let replaced = admin::replace_service_provider(&context.services, update, by).await?;
+        let replaced = admin::replace_service_provider(update).await?;
         // The comparison includes changes that were made in between.
-        Ok(replaced.map_or(Execution::Overtaken, |provider| {
-            Execution::Done(MetadataComparison {
-                provider,
-                ..comparison
-            })
+        Ok(replaced.map(|provider| MetadataComparison {
+            provider,
+            ..comparison
         }))
     }
 }
 
 /// Compares a service provider with its metadata. If the request names the digest of the displayed changes, other
 /// changes are rejected. Also returns the updated service provider.
-async fn compared(
+async fn compare_metadata(
     services: &Services,
     id: &Did,
     source: &MetadataSource,

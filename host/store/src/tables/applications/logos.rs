@@ -7,8 +7,7 @@ use crate::engine::rows::{cell, parse};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, Query};
 use crate::tables::groups::access::granting_applications;
-use crate::{Result, Store, VersionedWrite, audit};
-use assent_model::audit::Entry;
+use crate::{Result, Store, VersionedWrite};
 use assent_model::id::{Did, UserId};
 use assent_model::logo::{ApplicationLogo, LogoFormat};
 
@@ -56,45 +55,6 @@ fn with_image(query: Query, logo: &ApplicationLogo) -> Query {
 }
 
 impl Store {
-    /// Sets an application's logo. Returns `false` and changes nothing if the application does not exist.
-    pub async fn set_logo(
-        &self,
-        application: Did,
-        logo: ApplicationLogo,
-        entry: Entry,
-    ) -> Result<bool> {
-        self.write((application, logo, entry), |db, (application, logo, entry)| {
-            Box::pin(async move {
-                // A concurrent deletion of the application is detected, because the statement waits for it.
-                let query = sql::query(
-                    "INSERT INTO application_logos (application_id, kind, digest, content)
-                     SELECT id, $2, $3, $4 FROM applications WHERE id = $1
-                     ON CONFLICT (application_id) DO UPDATE
-                     SET kind = excluded.kind, digest = excluded.digest, content = excluded.content",
-                );
-                let query = with_image(query.bind(application.to_string()), logo);
-                let result = query.execute(&mut *db).await?;
-                audit::append_if(db, result > 0, std::slice::from_ref(entry)).await
-            })
-        })
-        .await
-    }
-
-    /// Removes an application's logo. Returns whether there was one.
-    pub async fn remove_logo(&self, application: Did, entry: Entry) -> Result<bool> {
-        self.write((application, entry), |db, (application, entry)| {
-            Box::pin(async move {
-                let query = sql::query("DELETE FROM application_logos WHERE application_id = $1");
-                let result = query
-                    .bind(application.to_string())
-                    .execute(&mut *db)
-                    .await?;
-                audit::append_if(db, result > 0, std::slice::from_ref(entry)).await
-            })
-        })
-        .await
-    }
-
     /// The logo of an application.
     pub async fn logo(&self, application: &Did) -> Result<Option<ApplicationLogo>> {
         let row: Option<(String, String, String)> = sql::query_as(

@@ -8,9 +8,8 @@ use crate::engine::sql::Connection;
 use crate::tables::applications::row::SAML;
 use crate::tables::keys::saml_keys;
 use crate::tables::users::deprovisioning;
-use crate::{Result, Store, VersionedWrite, audit};
+use crate::{Result, Store, VersionedWrite};
 use assent_model::application::RegisteredApplication;
-use assent_model::audit::Entry;
 use assent_model::id::Did;
 use assent_model::saml::{SamlKey, ServiceProvider};
 use assent_model::search::search_form;
@@ -39,7 +38,7 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Replaces a service provider's name and settings: see [`Store::update_service_provider`].
+/// Replaces a service provider's name and settings.
 pub(crate) async fn update(
     db: &mut Connection,
     provider: &ServiceProvider,
@@ -73,38 +72,5 @@ impl Store {
             .registered(id)
             .await?
             .and_then(RegisteredApplication::service_provider))
-    }
-
-    /// Adds a service provider with its first key.
-    pub async fn insert_service_provider(
-        &self,
-        provider: ServiceProvider,
-        key: SamlKey,
-        entries: Vec<Entry>,
-    ) -> Result<()> {
-        let input = (provider, key, entries);
-        self.write(input, |db, (provider, key, entries)| {
-            Box::pin(async move {
-                insert(db, provider, key).await?;
-                audit::append(db, entries).await
-            })
-        })
-        .await
-    }
-
-    /// Replaces this version of a service provider's name and settings.
-    pub async fn update_service_provider(
-        &self,
-        provider: ServiceProvider,
-        entries: Vec<Entry>,
-    ) -> Result<VersionedWrite> {
-        self.write((provider, entries), |db, (provider, entries)| {
-            Box::pin(async move {
-                let written = update(db, provider).await?;
-                audit::append_if(db, written == VersionedWrite::Done, entries).await?;
-                Ok(written)
-            })
-        })
-        .await
     }
 }

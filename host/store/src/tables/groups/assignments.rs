@@ -3,8 +3,7 @@
 use crate::engine::rows::{cell, from_json, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::{Result, Store, StoreError, audit};
-use assent_model::audit::Entry;
+use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::group::{Assignee, Assignment};
 use assent_model::id::{Did, GroupId};
@@ -106,53 +105,9 @@ impl Store {
         known.dedup();
         Ok(known)
     }
-
-    /// Assigns an application to a group or to everyone, with these roles, or replaces the roles.
-    ///
-    /// # Errors
-    /// [`StoreError::Overtaken`] if the application or the group was deleted.
-    pub async fn assign(
-        &self,
-        application: &Did,
-        to: Assignee,
-        roles: &[String],
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<()> {
-        let input = (application.clone(), roles.to_vec(), entries);
-        self.write(input, move |db, (application, roles, entries)| {
-            Box::pin(async move {
-                assign(db, application, to, roles, now).await?;
-                audit::append(db, entries).await
-            })
-        })
-        .await
-    }
-
-    /// Removes an assignment. Users who had access only through it lose the access at once, and the application is
-    /// notified.
-    ///
-    /// # Errors
-    /// [`StoreError::Overtaken`] if the application was deleted, or the assignment was removed meanwhile.
-    pub async fn unassign(
-        &self,
-        application: &Did,
-        from: Assignee,
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<()> {
-        let input = (application.clone(), entries);
-        self.write(input, move |db, (application, entries)| {
-            Box::pin(async move {
-                unassign(db, application, from, now).await?;
-                audit::append(db, entries).await
-            })
-        })
-        .await
-    }
 }
 
-/// Assigns an application, or replaces the roles: see [`Store::assign`].
+/// Assigns an application to a group or to everyone, with these roles, or replaces the roles.
 pub(crate) async fn assign(
     db: &mut Connection,
     application: &Did,
@@ -189,7 +144,7 @@ pub(crate) async fn assign(
     Ok(())
 }
 
-/// Removes an assignment: see [`Store::unassign`].
+/// Removes an assignment.
 pub(crate) async fn unassign(
     db: &mut Connection,
     application: &Did,

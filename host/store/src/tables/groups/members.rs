@@ -8,8 +8,7 @@ use crate::engine::rows::{cell, moment, parse};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::users::row::UserRow;
-use crate::{Result, Store, StoreError, audit};
-use assent_model::audit::Entry;
+use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::group::{Group, GroupName, Membership};
 use assent_model::id::{GroupId, UserId};
@@ -70,28 +69,6 @@ crate::engine::sql::row! {
 }
 
 impl Store {
-    /// Changes the members of a group: all of them, or none. Users who lose their last access to an application lose it
-    /// at once, and the application is notified.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if a user was changed since the version was read; [`StoreError::Overtaken`] if the group
-    /// was deleted.
-    pub async fn change_members(
-        &self,
-        group: GroupId,
-        change: MemberChange,
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<()> {
-        self.write((change, entries), move |db, (change, entries)| {
-            Box::pin(async move {
-                change_members(db, group, change, now).await?;
-                audit::append(db, entries).await
-            })
-        })
-        .await
-    }
-
     /// Up to `limit` members of a group that follow a user, in the order of the users' creation.
     pub async fn members_of(
         &self,
@@ -175,20 +152,8 @@ impl Store {
     }
 }
 
-/// Changes the members of a group: see [`Store::change_members`].
+/// Changes the members of a group. The users' rows are locked, and their versions were incremented.
 pub(crate) async fn change_members(
-    db: &mut Connection,
-    group: GroupId,
-    change: &MemberChange,
-    now: Timestamp,
-) -> Result<()> {
-    // Users are locked before applications, as in all transactions.
-    increment_versions(db, change, now).await?;
-    change_members_of_locked(db, group, change, now).await
-}
-
-/// Changes the members. The users' rows are locked, and their versions were incremented.
-pub(crate) async fn change_members_of_locked(
     db: &mut Connection,
     group: GroupId,
     change: &MemberChange,

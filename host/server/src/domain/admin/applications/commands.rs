@@ -6,25 +6,26 @@ use super::change::apply;
 use super::document::ClientChange;
 use super::queries::{application, registered};
 use super::secrets::{forget_unfit_secrets, replace_secrets};
-use crate::domain::admin::changes::AuditedSettings;
+use crate::domain::Services;
+use crate::domain::admin::changes::{application_deletion, client_creation, client_update};
 use crate::domain::admin::command::{
-    AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
+    AdminCommand, AdminContext, ApprovedPlan, Planned, changed_members,
 };
+use crate::domain::admin::execution::Execution;
 use crate::domain::admin::{Result, invalid};
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
-use crate::domain::{Services, audit};
 use crate::keys::fresh_did;
 use assent_model::administration::Permission;
 use assent_model::application::{Application, OidcSettings, RegisteredApplication};
 use assent_model::application_type::ApplicationType;
-use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::audit::Event;
 use assent_model::caller::{Authorization, Caller, Denied};
 use assent_model::client_auth::ClientAuthMethod;
 use assent_model::client_secret::ClientSecrets;
 use assent_model::command::{Change, MemberClass};
 use assent_model::id::Did;
 use assent_model::secret::Secret;
-use assent_store::VersionedWrite;
+use assent_store::ExpectedVersions;
 
 assent_model::admin_command! {
     /// Creates an OpenID Connect client. Its Client ID is a new DID.
@@ -42,7 +43,7 @@ impl AdminCommand for CreateClient {
         let kind = change
             .application_type
             .ok_or_else(|| invalid("application_type", "expected web, spa or native"))?;
-        let application = made(&context.services, kind, change.clone())?;
+        let application = new_client(&context.services, kind, change.clone())?;
         // No user uses a new application yet, so the data that it receives and the receiving addresses are harmless.
         // Its permissions in the admin API are not.
         let action = has_owner_only(change)
@@ -50,22 +51,15 @@ impl AdminCommand for CreateClient {
         Ok(Planned::new(authorization, application, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Application>,
-        by: &AuditContext,
-    ) -> Result<Execution<Application>> {
-        let application = approved.into_plan();
-        let services = &context.services;
-        let entry = audit::entry(services, Event::ApplicationCreated, by)
-            .in_application(application.id.clone());
-        let entry = AuditedSettings::of_client(&application).made(entry);
-        services
-            .store
-            .insert_application(application.clone(), vec![entry])
+    async fn execute(approved: ApprovedPlan<'_, Application>) -> Result<Execution<Application>> {
+        let (application, recorder) = approved.into_parts();
+        let _services = recorder.services;
+        let writes = client_creation(&recorder, application.clone(), None);
+        let written = recorder
+            .execute(ExpectedVersions::default(), writes)
             .await?;
         tracing::info!(application = %application.id, "application created");
-        Ok(Execution::Done(application))
+        Ok(written.map(|()| application))
     }
 }
 
@@ -91,7 +85,7 @@ fn has_owner_only(change: &ClientChange) -> bool {
 }
 
 /// Returns a new application that is not stored yet.
-pub(super) fn made(
+pub(super) fn new_client(
     services: &Services,
     kind: ApplicationType,
     change: ClientChange,
@@ -173,13 +167,10 @@ impl AdminCommand for UpdateClient {
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<ClientUpdate>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, ClientUpdate>,
     ) -> Result<Execution<(Application, Option<Secret>)>> {
-        let ClientUpdate { before, mut after } = approved.into_plan();
-        let services = &context.services;
-        let entry = |event| audit::entry(services, event, by).in_application(before.id.clone());
+        let (ClientUpdate { before, mut after }, recorder) = approved.into_parts();
+        let services = recorder.services;
         after.updated_at = services.now();
         let method = after.settings.auth_method();
         let is_new = method != before.settings.auth_method();
@@ -187,21 +178,19 @@ impl AdminCommand for UpdateClient {
             .then(|| replace_secrets(services, &mut after))
             .transpose()?;
         forget_unfit_secrets(&mut after);
-        let mut entries: Vec<Entry> = AuditedSettings::of_client(&before)
-            .change(
-                AuditedSettings::of_client(&after),
-                entry(Event::ApplicationUpdated),
-            )
-            .into_iter()
-            .collect();
-        entries.extend(fresh.is_some().then(|| entry(Event::ClientSecretRotated)));
-        let written = services
-            .store
-            .update_application(after.clone(), entries)
-            .await?;
-        if written == VersionedWrite::Stale {
-            return Ok(Execution::Overtaken);
+        let mut writes = client_update(&recorder, &before, after.clone(), None);
+        if fresh.is_some()
+            && let Some((_, entries)) = writes.last_mut()
+        {
+            let entry = recorder.entry(Event::ClientSecretRotated);
+            entries.push(entry.in_application(before.id));
         }
+        let written = recorder
+            .execute(ExpectedVersions::default(), writes)
+            .await?;
+        let Execution::Done(()) = written else {
+            return Ok(Execution::Overtaken);
+        };
         after.version += 1;
         tracing::info!(application = %after.id, "application updated");
         Ok(Execution::Done((after, fresh)))
@@ -226,29 +215,16 @@ impl AdminCommand for DeleteApplication {
         Ok(Planned::protected(authorization, known, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<RegisteredApplication>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let known = approved.into_plan();
-        let (services, id) = (&context.services, known.id().clone());
-        let settings = match &known {
-            RegisteredApplication::Client(client) => AuditedSettings::of_client(client),
-            RegisteredApplication::ServiceProvider(provider) => {
-                AuditedSettings::of_service_provider(provider)
-            }
-        };
-        let entry = settings.deletion_entry(
-            audit::entry(services, Event::ApplicationDeleted, by).in_application(id.clone()),
-        );
-        let written = services
-            .store
-            .delete_application(id.clone(), known.version(), vec![entry])
+    async fn execute(approved: ApprovedPlan<'_, RegisteredApplication>) -> Result<Execution<()>> {
+        let (known, recorder) = approved.into_parts();
+        let (_services, id) = (recorder.services, known.id().clone());
+        let writes = application_deletion(&recorder, &known);
+        let written = recorder
+            .execute(ExpectedVersions::default(), writes)
             .await?;
-        if written == VersionedWrite::Stale {
+        let Execution::Done(()) = written else {
             return Ok(Execution::Overtaken);
-        }
+        };
         tracing::info!(application = %id, "application deleted");
         Ok(Execution::Done(()))
     }

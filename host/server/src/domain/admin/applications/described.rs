@@ -1,6 +1,6 @@
 //! Clients that a manifest describes: a missing member has the value of a new client.
 
-use super::commands::{authorize, made};
+use super::commands::{authorize, new_client};
 use super::document::ClientChange;
 use super::secrets::forget_unfit_secrets;
 use crate::domain::Services;
@@ -26,7 +26,7 @@ pub(in crate::domain::admin) fn described_client(
             "it cannot be changed; create a new application with another key",
         ));
     }
-    let made = made(services, kind, change)?;
+    let made = new_client(services, kind, change)?;
     let Some(known) = known else {
         return Ok(made);
     };

@@ -7,20 +7,21 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::queries::registered;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::{Execution, Recorder};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::{InternalError, Services, audit};
+use crate::domain::{InternalError, Services};
 use crate::keys::client;
 use assent_model::application::{Application, RegisteredApplication};
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::Event;
 use assent_model::caller::Authorization;
 use assent_model::client_auth::ClientAuthMethod;
 use assent_model::client_secret::{ClientSecret, ClientSecrets, TooManySecrets};
 use assent_model::clock::Timestamp;
 use assent_model::id::{ClientSecretId, Did};
 use assent_model::secret::Secret;
-use assent_store::VersionedWrite;
+use assent_store::AdminWrite;
 
 /// A client secret, and its last use by the application.
 #[derive(Clone, Copy, Debug)]
@@ -82,15 +83,13 @@ impl AdminCommand for CreateClientSecret {
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Application>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, Application>,
     ) -> Result<Execution<NewClientSecret>> {
-        let mut client = approved.into_plan();
-        let (stored, made) = new_secret(&context.services, &client)?;
+        let (mut client, recorder) = approved.into_parts();
+        let (stored, made) = new_secret(recorder.services, &client)?;
         client.secrets.add(stored).map_err(|TooManySecrets| FULL)?;
-        let event = (Event::ClientSecretCreated, made.id);
-        Ok(written(context, client, event, by).await?.map(|()| made))
+        let stored = store_secrets(&recorder, client, Event::ClientSecretCreated, made.id).await?;
+        Ok(stored.map(|()| made))
     }
 }
 
@@ -117,15 +116,13 @@ impl AdminCommand for RotateClientSecret {
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Application>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, Application>,
     ) -> Result<Execution<NewClientSecret>> {
-        let mut client = approved.into_plan();
-        let (stored, made) = new_secret(&context.services, &client)?;
+        let (mut client, recorder) = approved.into_parts();
+        let (stored, made) = new_secret(recorder.services, &client)?;
         client.secrets = ClientSecrets::only(stored);
-        let event = (Event::ClientSecretRotated, made.id);
-        Ok(written(context, client, event, by).await?.map(|()| made))
+        let stored = store_secrets(&recorder, client, Event::ClientSecretRotated, made.id).await?;
+        Ok(stored.map(|()| made))
     }
 }
 
@@ -164,13 +161,11 @@ impl AdminCommand for DeleteClientSecret {
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<(Application, ClientSecretId)>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, (Application, ClientSecretId)>,
     ) -> Result<Execution<()>> {
-        let (mut client, secret) = approved.into_plan();
+        let ((mut client, secret), recorder) = approved.into_parts();
         client.secrets.remove(secret);
-        written(context, client, (Event::ClientSecretDeleted, secret), by).await
+        store_secrets(&recorder, client, Event::ClientSecretDeleted, secret).await
     }
 }
 
@@ -207,27 +202,23 @@ async fn with_secrets(context: &AdminContext, id: &Did) -> Result<(Authorization
 }
 
 /// Stores an application after a change of its secrets.
-async fn written(
-    context: &AdminContext,
+async fn store_secrets(
+    recorder: &Recorder<'_>,
     mut client: Application,
-    (event, secret): (Event, ClientSecretId),
-    by: &AuditContext,
+    event: Event,
+    secret: ClientSecretId,
 ) -> Result<Execution<()>> {
-    let services = &context.services;
     let id = client.id.clone();
-    client.updated_at = services.now();
-    let entry = audit::entry(services, event, by)
+    client.updated_at = recorder.services.now();
+    let entry = recorder
+        .entry(event)
         .in_application(id.clone())
         .with("secret_id", secret.to_string());
-    let written = services
-        .store
-        .update_application(client, vec![entry])
-        .await?;
-    if written == VersionedWrite::Stale {
-        return Ok(Execution::Overtaken);
-    }
-    tracing::info!(application = %id, secret = %secret, event = event.as_str(), "client secrets changed");
-    Ok(Execution::Done(()))
+    let writes = vec![(AdminWrite::UpdateClient(client), vec![entry])];
+    Ok(recorder.write(writes).await?.map(|()| {
+        let event = event.as_str();
+        tracing::info!(application = %id, secret = %secret, event, "client secrets changed");
+    }))
 }
 
 /// Removes the credentials that the authentication method of a client does not use: all its secrets, or only their

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::comparison::{PreviewComparison, compare};
 use super::preview::PreviewRequest;
 use crate::domain::InternalError;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::Execution;
 use crate::domain::admin::{AdminError, Result};
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
-use assent_model::audit::AuditContext;
 use assent_model::caller::Principal;
 use assent_model::id::Did;
 use assent_model::secret::Digest;
@@ -59,16 +59,13 @@ impl AdminCommand for TryCandidate {
         Ok(Planned::new(authorization, self.clone(), action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Self>,
-        by: &AuditContext,
-    ) -> Result<Execution<PreviewComparison>> {
-        let plan = approved.into_plan();
-        let services = Arc::clone(&context.services);
+    async fn execute(approved: ApprovedPlan<'_, Self>) -> Result<Execution<PreviewComparison>> {
+        let console = approved.console();
+        let (plan, recorder) = approved.into_parts();
+        let services = Arc::clone(recorder.services);
         if let (Some(_), Some(console), Some(component)) = (
-            by.approval.as_ref(),
-            context.console(),
+            recorder.by.approval.as_ref(),
+            console,
             &plan.candidate.component,
         ) {
             // The administrator may test the component until the console session ends. The approval is for one plugin
@@ -95,7 +92,7 @@ impl AdminCommand for TryCandidate {
                     "too many candidate plugins ran in the last minute; try again in a minute",
                 )
             })?;
-        let by = by.clone();
+        let by = recorder.by.clone();
         // The comparison runs to its end even if the client disconnects. No other comparison begins before it ends.
         let compared = tokio::spawn(async move {
             let Self {

@@ -6,16 +6,18 @@ use serde::Serialize;
 
 use super::queries::group;
 use crate::domain::admin::accounts::valid_roles;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::{Execution, Recorder, Writes};
 use crate::domain::admin::{AdminError, Result, invalid, registered};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{Services, audit};
 use assent_model::administration::Permission;
-use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::audit::{Entry, Event};
 use assent_model::caller::{Authorization, Caller};
 use assent_model::group::{Assignee, Group, MOST_ASSIGNMENTS};
 use assent_model::id::Did;
+use assent_store::{AdminWrite, ExpectedVersions};
 
 /// The application already has the largest number of assignments.
 pub(in crate::domain::admin) const TOO_MANY_ASSIGNMENTS: &str =
@@ -37,22 +39,29 @@ impl AssignmentPlan {
             .map_or(Assignee::Everyone, |group| Assignee::Group(group.id))
     }
 
-    /// Returns the entry of the audit log.
-    pub(in crate::domain::admin) fn entry(
-        &self,
-        services: &Services,
-        event: Event,
-        by: &AuditContext,
-    ) -> Entry {
-        let entry = audit::entry(services, event, by)
+    /// Assigns the application, or replaces the roles.
+    pub(in crate::domain::admin) fn assignment(&self, recorder: &Recorder<'_>) -> Writes {
+        let (application, to) = (self.application.clone(), self.assignee());
+        let write = AdminWrite::Assign(application, to, self.roles.clone());
+        vec![(write, vec![self.entry(recorder, Event::AccessAssigned)])]
+    }
+
+    /// Removes the assignment.
+    pub(in crate::domain::admin) fn removal(&self, recorder: &Recorder<'_>) -> Writes {
+        let write = AdminWrite::Unassign(self.application.clone(), self.assignee());
+        vec![(write, vec![self.entry(recorder, Event::AccessRemoved)])]
+    }
+
+    fn entry(&self, recorder: &Recorder<'_>, event: Event) -> Entry {
+        let entry = audit::entry(recorder.services, event, recorder.by)
             .in_application(self.application.clone())
             .with("roles", self.roles.clone());
-        match &self.to {
+        recorder.of_plan(match &self.to {
             None => entry.with("everyone", true),
             Some(group) => entry
                 .with("group", group.id.to_string())
                 .with("group_name", group.name.as_str()),
-        }
+        })
     }
 }
 
@@ -128,21 +137,15 @@ impl AdminCommand for AssignAccess {
         Ok(Planned::protected(authorization, plan, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<AssignmentPlan>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let plan = approved.into_plan();
-        let services = &context.services;
-        let entries = vec![plan.entry(services, Event::AccessAssigned, by)];
-        let (application, to) = (&plan.application, plan.assignee());
-        services
-            .store
-            .assign(application, to, &plan.roles, entries, services.now())
+    async fn execute(approved: ApprovedPlan<'_, AssignmentPlan>) -> Result<Execution<()>> {
+        let (plan, recorder) = approved.into_parts();
+        let _services = recorder.services;
+        let writes = plan.assignment(&recorder);
+        let written = recorder
+            .execute(ExpectedVersions::default(), writes)
             .await?;
-        tracing::info!(%application, %to, "application assigned");
-        Ok(Execution::Done(()))
+        tracing::info!(application = %plan.application, to = %plan.assignee(), "application assigned");
+        Ok(written)
     }
 }
 
@@ -181,22 +184,16 @@ impl AdminCommand for RemoveAssignment {
         Ok(Planned::protected(authorization, plan, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<AssignmentPlan>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let plan = approved.into_plan();
-        let services = &context.services;
-        let entries = vec![plan.entry(services, Event::AccessRemoved, by)];
-        let (application, from) = (&plan.application, plan.assignee());
-        services
-            .store
-            .unassign(application, from, entries, services.now())
+    async fn execute(approved: ApprovedPlan<'_, AssignmentPlan>) -> Result<Execution<()>> {
+        let (plan, recorder) = approved.into_parts();
+        let services = recorder.services;
+        let writes = plan.removal(&recorder);
+        let written = recorder
+            .execute(ExpectedVersions::default(), writes)
             .await?;
         services.wakeups.send(Wakeup::LoggedOut);
-        tracing::info!(%application, %from, "assignment removed");
-        Ok(Execution::Done(()))
+        tracing::info!(application = %plan.application, from = %plan.assignee(), "assignment removed");
+        Ok(written)
     }
 }
 
@@ -210,12 +207,12 @@ pub(in crate::domain::admin) fn authorize(caller: &Caller) -> Result<Authorizati
 
 /// Returns an entry of the audit log about a group. It has the current name of the group, which is not personal data.
 pub(in crate::domain::admin) fn about(
-    services: &Services,
+    recorder: &Recorder<'_>,
     event: Event,
     group: &Group,
-    by: &AuditContext,
 ) -> Entry {
-    audit::entry(services, event, by)
+    let entry = audit::entry(recorder.services, event, recorder.by)
         .with("group", group.id.to_string())
-        .with("group_name", group.name.as_str())
+        .with("group_name", group.name.as_str());
+    recorder.of_plan(entry)
 }

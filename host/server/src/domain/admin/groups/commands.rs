@@ -5,16 +5,18 @@ use serde::Serialize;
 use super::document::{GroupUpdate, ProtectedGroupMembers};
 use super::queries::group;
 use crate::domain::Services;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::{Execution, Recorder, Writes};
 use crate::domain::admin::groups::assignments::{about, authorize};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::Event;
 use assent_model::group::{Group, GroupName};
 use assent_model::id::GroupId;
+use assent_model::management::ManifestKey;
 use assent_model::name::display_text;
-use assent_store::{GroupOrder, VersionedWrite};
+use assent_store::{AdminWrite, ExpectedVersions, GroupOrder};
 
 /// The largest length of a description, in characters.
 const LONGEST_DESCRIPTION: usize = 500;
@@ -104,17 +106,15 @@ impl AdminCommand for CreateGroup {
         Ok(Planned::harmless(authorization, group))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Group>,
-        by: &AuditContext,
-    ) -> Result<Execution<Group>> {
-        let group = approved.into_plan();
-        let services = &context.services;
-        let entries = vec![about(services, Event::GroupCreated, &group, by)];
-        services.store.insert_group(group.clone(), entries).await?;
+    async fn execute(approved: ApprovedPlan<'_, Group>) -> Result<Execution<Group>> {
+        let (group, recorder) = approved.into_parts();
+        let _services = recorder.services;
+        let writes = group_creation(&recorder, group.clone(), None);
+        let written = recorder
+            .execute(ExpectedVersions::default(), writes)
+            .await?;
         tracing::info!(group = %group.id, "group created");
-        Ok(Execution::Done(group))
+        Ok(written.map(|()| group))
     }
 }
 
@@ -157,27 +157,18 @@ impl AdminCommand for UpdateGroup {
         Ok(Planned::new(authorization, (before, after), action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Self::Plan>,
-        by: &AuditContext,
-    ) -> Result<Execution<Group>> {
-        let (before, mut after) = approved.into_plan();
-        let services = &context.services;
-        let mut entry = about(services, Event::GroupUpdated, &after, by);
-        if before.name != after.name {
-            entry = entry.with("former_name", before.name.as_str());
-        }
-        let updated = services
-            .store
-            .update_group(after.clone(), vec![entry], services.now())
-            .await;
-        let Execution::Done(VersionedWrite::Done) = Execution::from_write(updated)? else {
-            return Ok(Execution::Overtaken);
-        };
-        tracing::info!(group = %after.id, "group updated");
-        after.version += 1;
-        Ok(Execution::Done(after))
+    async fn execute(approved: ApprovedPlan<'_, Self::Plan>) -> Result<Execution<Group>> {
+        let ((before, mut after), recorder) = approved.into_parts();
+        let _services = recorder.services;
+        let writes = group_update(&recorder, &before, after.clone(), None);
+        let written = recorder
+            .execute(ExpectedVersions::default(), writes)
+            .await?;
+        Ok(written.map(|()| {
+            tracing::info!(group = %after.id, "group updated");
+            after.version += 1;
+            after
+        }))
     }
 }
 
@@ -199,24 +190,58 @@ impl AdminCommand for DeleteGroup {
         Ok(Planned::protected(authorization, group, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Group>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let group = approved.into_plan();
-        let services = &context.services;
-        let entries = vec![about(services, Event::GroupDeleted, &group, by)];
-        let version = (group.id, group.version);
-        let deleted = services
-            .store
-            .delete_group(version, entries, services.now())
-            .await;
-        let Execution::Done(VersionedWrite::Done) = Execution::from_write(deleted)? else {
-            return Ok(Execution::Overtaken);
-        };
-        services.wakeups.send(Wakeup::LoggedOut);
-        tracing::info!(group = %group.id, "group deleted");
-        Ok(Execution::Done(()))
+    async fn execute(approved: ApprovedPlan<'_, Group>) -> Result<Execution<()>> {
+        let (group, recorder) = approved.into_parts();
+        let services = recorder.services;
+        let writes = group_deletion(&recorder, &group);
+        let written = recorder
+            .execute(ExpectedVersions::default(), writes)
+            .await?;
+        Ok(written.map(|()| {
+            services.wakeups.send(Wakeup::LoggedOut);
+            tracing::info!(group = %group.id, "group deleted");
+        }))
     }
+}
+
+/// Adds a group.
+pub(in crate::domain::admin) fn group_creation(
+    recorder: &Recorder<'_>,
+    group: Group,
+    key: Option<&ManifestKey>,
+) -> Writes {
+    let entry = recorder.managed(about(recorder, Event::GroupCreated, &group), key);
+    vec![(AdminWrite::InsertGroup(group, key.cloned()), vec![entry])]
+}
+
+/// Replaces a group. With a key, a manifest adopts it.
+pub(in crate::domain::admin) fn group_update(
+    recorder: &Recorder<'_>,
+    before: &Group,
+    after: Group,
+    adopt: Option<&ManifestKey>,
+) -> Writes {
+    let mut writes = Writes::new();
+    if let Some(key) = adopt {
+        let entry = recorder.managed(about(recorder, Event::GroupUpdated, &after), Some(key));
+        writes.push((AdminWrite::AdoptGroup(after.id, key.clone()), vec![entry]));
+    }
+    // Without a difference, a manifest does not write the group itself. A command increments its version.
+    if *before != after || recorder.manifest.is_none() {
+        let mut entry = about(recorder, Event::GroupUpdated, &after);
+        if before.name != after.name {
+            entry = entry.with("former_name", before.name.as_str());
+        }
+        writes.push((AdminWrite::UpdateGroup(after), vec![entry]));
+    }
+    writes
+}
+
+/// Deletes a group.
+pub(in crate::domain::admin) fn group_deletion(recorder: &Recorder<'_>, group: &Group) -> Writes {
+    let entry = about(recorder, Event::GroupDeleted, group);
+    vec![(
+        AdminWrite::DeleteGroup(group.id, group.version),
+        vec![entry],
+    )]
 }

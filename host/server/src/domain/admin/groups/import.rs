@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::members::{MOST_CHANGED, MemberPlan, without_members};
 use super::queries::group;
 use crate::domain::Services;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::Execution;
 use crate::domain::admin::groups::assignments::authorize;
 use crate::domain::admin::import::RowProblem;
 use crate::domain::admin::import_tables::serialize_digest;
 use crate::domain::admin::{AdminError, ImportReport, ImportRow, Result, invalid};
-use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::id::{GroupId, UserId};
 use assent_model::name::LoginName;
@@ -147,13 +147,9 @@ impl AdminCommand for ImportMembers {
         Ok(Planned::protected(authorization, (plan, report), action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Self::Plan>,
-        by: &AuditContext,
-    ) -> Result<Execution<ImportReport>> {
-        let (plan, report) = approved.into_plan();
-        match plan.save(&context.services, by).await? {
+    async fn execute(approved: ApprovedPlan<'_, Self::Plan>) -> Result<Execution<ImportReport>> {
+        let ((plan, report), recorder) = approved.into_parts();
+        match plan.save(&recorder).await? {
             Execution::Done(_) => Ok(Execution::Done(report)),
             Execution::Overtaken => Ok(Execution::Overtaken),
         }

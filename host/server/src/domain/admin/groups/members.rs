@@ -8,19 +8,20 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::queries::group;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::{Execution, Recorder, Writes};
 use crate::domain::admin::groups::assignments::{about, authorize};
 use crate::domain::admin::users::named_users;
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{InternalError, Services};
-use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::audit::Event;
 use assent_model::group::Group;
 use assent_model::id::{GroupId, UserId};
 use assent_model::secret::Digest;
 use assent_model::user::{LifecycleState, User};
-use assent_store::MemberChange;
+use assent_store::{AdminWrite, MemberChange};
 
 /// The largest number of users that one request adds.
 const MOST_ADDED: usize = 200;
@@ -38,22 +39,17 @@ pub struct MemberPlan {
 }
 
 impl MemberPlan {
-    /// Returns the change, with the versions of the users.
-    pub(in crate::domain::admin) fn change(&self) -> MemberChange {
+    /// Adds and removes the members.
+    pub(in crate::domain::admin) fn writes(&self, recorder: &Recorder<'_>) -> Writes {
+        if self.is_empty() {
+            return Writes::new();
+        }
         let versions = |users: &[User]| users.iter().map(|user| (user.id, user.version)).collect();
-        MemberChange {
+        let change = MemberChange {
             added: versions(&self.added),
             removed: versions(&self.removed),
-        }
-    }
-
-    /// Returns the entries of the audit log.
-    pub(in crate::domain::admin) fn entries(
-        &self,
-        services: &Services,
-        by: &AuditContext,
-    ) -> Vec<Entry> {
-        let entry = |event, user: &User| about(services, event, &self.group, by).about(user.id);
+        };
+        let entry = |event, user: &User| about(recorder, event, &self.group).about(user.id);
         let added = self
             .added
             .iter()
@@ -62,7 +58,8 @@ impl MemberPlan {
             .removed
             .iter()
             .map(|user| entry(Event::GroupMemberRemoved, user));
-        added.chain(removed).collect()
+        let write = AdminWrite::ChangeMembers(self.group.id, change);
+        vec![(write, added.chain(removed).collect())]
     }
 
     /// Returns the protected action of a change of a whole table.
@@ -84,11 +81,7 @@ impl MemberPlan {
         self.added.is_empty() && self.removed.is_empty()
     }
 
-    pub(super) async fn save(
-        self,
-        services: &Services,
-        by: &AuditContext,
-    ) -> Result<Execution<MembersChanged>> {
+    pub(super) async fn save(self, recorder: &Recorder<'_>) -> Result<Execution<MembersChanged>> {
         let outcome = MembersChanged {
             added: self.added.len() as u64,
             removed: self.removed.len() as u64,
@@ -96,16 +89,11 @@ impl MemberPlan {
         if self.is_empty() {
             return Ok(Execution::Done(outcome));
         }
-        let entries = self.entries(services, by);
-        let changed = services
-            .store
-            .change_members(self.group.id, self.change(), entries, services.now())
-            .await;
-        let Execution::Done(()) = Execution::from_write(changed)? else {
+        let Execution::Done(()) = recorder.write(self.writes(recorder)).await? else {
             return Ok(Execution::Overtaken);
         };
         if outcome.removed > 0 {
-            services.wakeups.send(Wakeup::LoggedOut);
+            recorder.services.wakeups.send(Wakeup::LoggedOut);
         }
         let (group, added, removed) = (self.group.id, outcome.added, outcome.removed);
         tracing::info!(%group, added, removed, "members of a group changed");
@@ -190,12 +178,9 @@ impl AdminCommand for AddMembers {
         Ok(Planned::harmless(authorization, plan))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<MemberPlan>,
-        by: &AuditContext,
-    ) -> Result<Execution<MembersChanged>> {
-        approved.into_plan().save(&context.services, by).await
+    async fn execute(approved: ApprovedPlan<'_, MemberPlan>) -> Result<Execution<MembersChanged>> {
+        let (plan, recorder) = approved.into_parts();
+        plan.save(&recorder).await
     }
 }
 
@@ -236,12 +221,9 @@ impl AdminCommand for RemoveMember {
         Ok(Planned::harmless(authorization, plan))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<MemberPlan>,
-        by: &AuditContext,
-    ) -> Result<Execution<MembersChanged>> {
-        approved.into_plan().save(&context.services, by).await
+    async fn execute(approved: ApprovedPlan<'_, MemberPlan>) -> Result<Execution<MembersChanged>> {
+        let (plan, recorder) = approved.into_parts();
+        plan.save(&recorder).await
     }
 }
 
@@ -323,11 +305,8 @@ impl AdminCommand for ReplaceMembers {
         Ok(Planned::protected(authorization, plan, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<MemberPlan>,
-        by: &AuditContext,
-    ) -> Result<Execution<MembersChanged>> {
-        approved.into_plan().save(&context.services, by).await
+    async fn execute(approved: ApprovedPlan<'_, MemberPlan>) -> Result<Execution<MembersChanged>> {
+        let (plan, recorder) = approved.into_parts();
+        plan.save(&recorder).await
     }
 }

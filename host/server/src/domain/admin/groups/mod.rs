@@ -7,11 +7,11 @@ mod import;
 mod members;
 mod queries;
 
+pub(super) use assignments::authorize;
 pub use assignments::{AssignAccess, RemoveAssignment};
 pub(super) use assignments::{AssignmentPlan, TOO_MANY_ASSIGNMENTS, assignment_roles};
-pub(super) use assignments::{about, authorize};
-pub(super) use commands::described_group;
 pub use commands::{CreateGroup, DeleteGroup, UpdateGroup};
+pub(super) use commands::{described_group, group_creation, group_deletion, group_update};
 pub use document::{GroupDocument, GroupUpdate};
 pub use import::{ImportMembers, MEMBER_COLUMNS, member_cells};
 pub use members::{AddMembers, RemoveMember, ReplaceMembers};

@@ -28,7 +28,7 @@ pub(super) fn shown_objects(plan: &ManifestPlan) -> Vec<ManifestObject> {
     let shown = plan
         .changes
         .iter()
-        .map(|change| shown(change, &applications));
+        .map(|change| shown_object(change, &applications));
     let mut shown: Vec<(u8, ManifestObject)> =
         shown.map(|object| (rank(&object), object)).collect();
     shown.sort_by_key(|(rank, _)| *rank);
@@ -98,7 +98,7 @@ const fn rank(object: &ManifestObject) -> u8 {
     }
 }
 
-fn shown(change: &PlannedChange, applications: &Applications<'_>) -> ManifestObject {
+fn shown_object(change: &PlannedChange, applications: &Applications<'_>) -> ManifestObject {
     let replaced = || roles_before(change);
     match &change.operation {
         Operation::CreateClient(client, _) => ManifestObject::NewClient {
@@ -181,7 +181,7 @@ fn client(
     let are_all = is_service(before) || is_service(after);
     let members = ClientDocument::new(before).members_to(&ClientDocument::new(after));
     ManifestObject::Client {
-        application: managed((&before.name, &before.id), (&members, are_all), adopt),
+        application: managed_application((&before.name, &before.id), (&members, are_all), adopt),
         before: ClientState::from_client(before),
         after: ClientState::from_client(after),
     }
@@ -195,13 +195,13 @@ fn service_provider(
     let members =
         ServiceProviderDocument::new(before).members_to(&ServiceProviderDocument::new(after));
     ManifestObject::ServiceProvider {
-        application: managed((&before.name, &before.id), (&members, false), adopt),
+        application: managed_application((&before.name, &before.id), (&members, false), adopt),
         before: ServiceProviderState::from_provider(before),
         after: ServiceProviderState::from_provider(after),
     }
 }
 
-fn managed(
+fn managed_application(
     (name, id): (&str, &Did),
     (changed, are_all): (&[Member], bool),
     adopt: Option<&ManifestKey>,

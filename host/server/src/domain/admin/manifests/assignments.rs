@@ -30,7 +30,7 @@ pub(super) async fn plan(
     applications: &Applications,
     groups: &Groups,
 ) -> Result<()> {
-    let managed = managed(&planner.state);
+    let managed = managed_assignments(&planner.state);
     let mut known: HashMap<Did, Current> = HashMap::new();
     let mut named: HashSet<(Did, Assignee)> = HashSet::new();
     for (index, assignment) in assignments.iter().enumerate() {
@@ -125,7 +125,7 @@ async fn current(planner: &Planner<'_>, application: &Referenced<Did>) -> Result
 }
 
 /// Returns the assignments that the owner manages.
-fn managed(state: &OwnerState) -> HashSet<(Did, Assignee)> {
+fn managed_assignments(state: &OwnerState) -> HashSet<(Did, Assignee)> {
     let groups = state
         .assignments
         .iter()

@@ -10,11 +10,11 @@ use super::execute::execute;
 use super::manifest::{ManagedSettings, Manifest, ManifestApplication};
 use super::plan::{ManifestPlan, plan_application, plan_manifest};
 use super::queries::managed_application;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::Execution;
 use crate::domain::admin::{AdminError, ManifestError, Result, invalid};
 use crate::domain::protected_actions::{ManifestChanges, ProtectedAction};
 use assent_model::application::RegisteredApplication;
-use assent_model::audit::AuditContext;
 use assent_model::caller::{Caller, Principal};
 use assent_model::management::{Management, ManifestKey, ManifestOwner};
 use assent_model::secret::Digest;
@@ -58,13 +58,9 @@ impl AdminCommand for ApplyManifest {
         Ok(Planned::new(authorization, plan, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<ManifestPlan>,
-        by: &AuditContext,
-    ) -> Result<Execution<ManifestPlan>> {
-        let plan = approved.into_plan();
-        let executed = execute(&context.services, &plan, by).await?;
+    async fn execute(approved: ApprovedPlan<'_, ManifestPlan>) -> Result<Execution<ManifestPlan>> {
+        let (plan, recorder) = approved.into_parts();
+        let executed = execute(recorder, &plan).await?;
         Ok(executed.map(|()| plan))
     }
 }
@@ -126,14 +122,10 @@ impl AdminCommand for PutApplication {
         Ok(Planned::new(authorization, (management, plan), action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Self::Plan>,
-        by: &AuditContext,
-    ) -> Result<Execution<Self::Outcome>> {
-        let (management, plan) = approved.into_plan();
-        let services = &context.services;
-        let Execution::Done(()) = execute(services, &plan, by).await? else {
+    async fn execute(approved: ApprovedPlan<'_, Self::Plan>) -> Result<Execution<Self::Outcome>> {
+        let ((management, plan), recorder) = approved.into_parts();
+        let services = recorder.services;
+        let Execution::Done(()) = execute(recorder, &plan).await? else {
             return Ok(Execution::Overtaken);
         };
         let action = plan.changes.first().map(|change| change.action);

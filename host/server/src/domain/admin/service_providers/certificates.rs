@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use crate::domain::Services;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::Execution;
 use crate::domain::admin::service_providers::commands::service_provider;
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::keys::client;
-use assent_model::audit::AuditContext;
 use assent_model::caller::Authorization;
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::{SamlKey, SamlKeyStage};
@@ -43,13 +43,9 @@ impl AdminCommand for IssueCertificate {
         Ok(Planned::protected(authorization, provider.id, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Did>,
-        by: &AuditContext,
-    ) -> Result<Execution<SamlKey>> {
-        let id = approved.into_plan();
-        let key = saml_keys::renew(&context.services, &id, by).await?;
+    async fn execute(approved: ApprovedPlan<'_, Did>) -> Result<Execution<SamlKey>> {
+        let (id, recorder) = approved.into_parts();
+        let key = saml_keys::renew(recorder.services, &id, recorder.by).await?;
         Ok(Execution::Done(key))
     }
 }
@@ -122,18 +118,14 @@ impl AdminCommand for ActivateCertificate {
         ))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<CertificateOf>,
-        by: &AuditContext,
-    ) -> Result<Execution<SamlKey>> {
-        let plan = approved.into_plan();
+    async fn execute(approved: ApprovedPlan<'_, CertificateOf>) -> Result<Execution<SamlKey>> {
+        let (plan, recorder) = approved.into_parts();
         let CertificateOf {
             application,
             certificate,
         } = plan;
         let changed =
-            saml_keys::take_over(&context.services, &application, certificate, by).await?;
+            saml_keys::take_over(recorder.services, &application, certificate, recorder.by).await?;
         changed_key(changed, EXPECTED_PUBLISHED).map(Execution::Done)
     }
 }
@@ -168,17 +160,14 @@ impl AdminCommand for WithdrawCertificate {
         ))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<CertificateOf>,
-        by: &AuditContext,
-    ) -> Result<Execution<SamlKey>> {
-        let plan = approved.into_plan();
+    async fn execute(approved: ApprovedPlan<'_, CertificateOf>) -> Result<Execution<SamlKey>> {
+        let (plan, recorder) = approved.into_parts();
         let CertificateOf {
             application,
             certificate,
         } = plan;
-        let changed = saml_keys::withdraw(&context.services, &application, certificate, by).await?;
+        let changed =
+            saml_keys::withdraw(recorder.services, &application, certificate, recorder.by).await?;
         changed_key(changed, EXPECTED_IDLE).map(Execution::Done)
     }
 }

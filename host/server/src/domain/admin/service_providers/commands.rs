@@ -7,20 +7,21 @@ use serde::Serialize;
 
 use super::change::{apply, changed_service_provider};
 use super::document::ServiceProviderChange;
-use crate::domain::admin::changes::AuditedSettings;
+use crate::domain::Services;
+use crate::domain::admin::changes::{service_provider_creation, service_provider_update};
 use crate::domain::admin::command::{
-    AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
+    AdminCommand, AdminContext, ApprovedPlan, Planned, changed_members,
 };
+use crate::domain::admin::execution::{Execution, Recorder};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::saml_keys;
 use crate::domain::protected_actions::{ProtectedAction, ServiceProviderState};
-use crate::domain::{Services, audit};
 use crate::keys::fresh_did;
-use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::audit::Event;
 use assent_model::command::{Change, MemberClass};
 use assent_model::id::Did;
 use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};
-use assent_store::VersionedWrite;
+use assent_store::ExpectedVersions;
 
 assent_model::admin_command! {
     /// Creates a service provider, with its own key and certificate. Its identifier is a new DID.
@@ -35,29 +36,24 @@ impl AdminCommand for CreateServiceProvider {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProvider>> {
         let (services, Self(change)) = (&context.services, self);
         let authorization = context.caller.authorize_application_writes()?;
-        let provider = made(services, change.clone())?;
+        let provider = new_service_provider(services, change.clone())?;
         // No user uses a new service provider yet, so the data that it receives and the receiving addresses are
         // harmless.
         Ok(Planned::harmless(authorization, provider))
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<ServiceProvider>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, ServiceProvider>,
     ) -> Result<Execution<ServiceProvider>> {
-        let provider = approved.into_plan();
-        let services = &context.services;
+        let (provider, recorder) = approved.into_parts();
+        let services = recorder.services;
         let key = saml_keys::create_first_key(services, &provider.id).await?;
-        let entry = audit::entry(services, Event::ApplicationCreated, by)
-            .in_application(provider.id.clone());
-        let entry = AuditedSettings::of_service_provider(&provider).made(entry);
-        services
-            .store
-            .insert_service_provider(provider.clone(), key, vec![entry])
+        let writes = service_provider_creation(&recorder, (provider.clone(), key), None);
+        let written = recorder
+            .execute(ExpectedVersions::default(), writes)
             .await?;
         tracing::info!(application = %provider.id, "service provider created");
-        Ok(Execution::Done(provider))
+        Ok(written.map(|()| provider))
     }
 }
 
@@ -78,7 +74,10 @@ pub(super) fn unnamed(services: &Services, entity_id: String) -> Result<ServiceP
 }
 
 /// Returns a new service provider that is not stored yet.
-pub(super) fn made(services: &Services, change: ServiceProviderChange) -> Result<ServiceProvider> {
+pub(super) fn new_service_provider(
+    services: &Services,
+    change: ServiceProviderChange,
+) -> Result<ServiceProvider> {
     let entity_id = change.entity_id.clone();
     let entity_id = entity_id.ok_or_else(|| {
         invalid(
@@ -139,55 +138,41 @@ impl AdminCommand for UpdateServiceProvider {
     }
 
     async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<ServiceProviderUpdate>,
-        by: &AuditContext,
+        approved: ApprovedPlan<'_, ServiceProviderUpdate>,
     ) -> Result<Execution<ServiceProvider>> {
-        let ServiceProviderUpdate { before, after } = approved.into_plan();
-        let services = &context.services;
-        let entry = audit::entry(services, Event::ApplicationUpdated, by);
-        let replaced = replace(services, &before, after, entry).await?;
-        Ok(replaced.map_or(Execution::Overtaken, Execution::Done))
+        let (ServiceProviderUpdate { before, after }, recorder) = approved.into_parts();
+        let _services = recorder.services;
+        replace(&recorder, Event::ApplicationUpdated, &before, after).await
     }
 }
 
-/// Stores the approved update of a service provider by its metadata. Returns `None` and stores nothing if the service
-/// provider changed since the plan read it.
+/// Stores the approved update of a service provider by its metadata.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn replace_service_provider(
-    services: &Services,
-    approved: ApprovedPlan<ServiceProviderUpdate>,
-    by: &AuditContext,
-) -> Result<Option<ServiceProvider>> {
-    let ServiceProviderUpdate { before, after } = approved.into_plan();
-    let entry = audit::entry(services, Event::MetadataApplied, by);
-    replace(services, &before, after, entry).await
+    approved: ApprovedPlan<'_, ServiceProviderUpdate>,
+) -> Result<Execution<ServiceProvider>> {
+    let (ServiceProviderUpdate { before, after }, recorder) = approved.into_parts();
+    replace(&recorder, Event::MetadataApplied, &before, after).await
 }
 
 async fn replace(
-    services: &Services,
+    recorder: &Recorder<'_>,
+    event: Event,
     before: &ServiceProvider,
     mut provider: ServiceProvider,
-    entry: Entry,
-) -> Result<Option<ServiceProvider>> {
-    provider.updated_at = services.now();
-    let settings = AuditedSettings::of_service_provider;
-    let entry = settings(before).change(
-        settings(&provider),
-        entry.in_application(provider.id.clone()),
-    );
-    let written = services
-        .store
-        .update_service_provider(provider.clone(), entry.into_iter().collect())
+) -> Result<Execution<ServiceProvider>> {
+    provider.updated_at = recorder.services.now();
+    let writes = service_provider_update(recorder, event, before, provider.clone(), None);
+    let written = recorder
+        .execute(ExpectedVersions::default(), writes)
         .await?;
-    if written == VersionedWrite::Stale {
-        return Ok(None);
-    }
-    provider.version += 1;
-    tracing::info!(application = %provider.id, "service provider updated");
-    Ok(Some(provider))
+    Ok(written.map(|()| {
+        provider.version += 1;
+        tracing::info!(application = %provider.id, "service provider updated");
+        provider
+    }))
 }
 
 /// Returns the service provider with this identifier.

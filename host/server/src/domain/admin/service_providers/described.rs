@@ -1,7 +1,7 @@
 //! Service providers that a manifest describes: a missing member has the value of a new service provider.
 
 use super::change::apply;
-use super::commands::{made, unnamed};
+use super::commands::{new_service_provider, unnamed};
 use super::document::ServiceProviderChange;
 use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
@@ -15,7 +15,7 @@ pub(in crate::domain::admin) fn described_service_provider(
     known: Option<&ServiceProvider>,
 ) -> Result<ServiceProvider> {
     let Some(known) = known else {
-        return made(services, change);
+        return new_service_provider(services, change);
     };
     let entity_id = change.entity_id.clone().ok_or_else(|| {
         invalid(

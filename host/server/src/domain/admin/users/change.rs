@@ -173,7 +173,7 @@ pub(in crate::domain::admin) fn apply_to_user(
     match profile {
         None => {}
         Some(None) => user.profile = Profile::default(),
-        Some(Some(members)) => user.profile = merged(&user.profile, members)?,
+        Some(Some(members)) => user.profile = merged_profile(&user.profile, members)?,
     }
     // A new address or number is not verified, unless the administrator states it in the same change.
     user.profile.email_verified &= user.email == before.0 || email_vouched;
@@ -250,7 +250,7 @@ fn unknown_member(members: &Map<String, Value>) -> Option<String> {
     })
 }
 
-fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
+fn merged_profile(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
     if let Some(name) = unknown_member(&members) {
         return Err(invalid(
             "profile",

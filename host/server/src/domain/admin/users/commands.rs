@@ -7,13 +7,14 @@ use super::document::{ProtectedUserMembers, UserChange};
 use super::entries::{creation, differences};
 use super::new_user::new_user;
 use super::queries::user;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::Execution;
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
 use crate::domain::{Services, audit};
 use assent_model::administration::Permission;
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::Event;
 use assent_model::caller::Caller;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
@@ -60,14 +61,10 @@ impl AdminCommand for CreateUser {
         Ok(Planned::new(authorization, user, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<User>,
-        by: &AuditContext,
-    ) -> Result<Execution<User>> {
-        let user = approved.into_plan();
-        let services = &context.services;
-        let entries = vec![creation(services, &user, by)];
+    async fn execute(approved: ApprovedPlan<'_, User>) -> Result<Execution<User>> {
+        let (user, recorder) = approved.into_parts();
+        let services = recorder.services;
+        let entries = vec![creation(services, &user, recorder.by)];
         services.store.insert_user(user.clone(), entries).await?;
         tracing::info!(user = %user.id, "user created");
         Ok(Execution::Done(user))
@@ -226,15 +223,11 @@ impl AdminCommand for UpdateUser {
         ))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<UserUpdate>,
-        by: &AuditContext,
-    ) -> Result<Execution<User>> {
-        let UserUpdate { before, mut after } = approved.into_plan();
-        let services = &context.services;
+    async fn execute(approved: ApprovedPlan<'_, UserUpdate>) -> Result<Execution<User>> {
+        let (UserUpdate { before, mut after }, recorder) = approved.into_parts();
+        let services = recorder.services;
         after.updated_at = services.now();
-        let entries = differences(services, &before, &after, by);
+        let entries = differences(services, &before, &after, recorder.by);
         match services
             .store
             .update_user(after.clone(), before.state, entries)
@@ -270,14 +263,10 @@ impl AdminCommand for DeleteUser {
         Ok(Planned::protected(authorization, known, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<User>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let known = approved.into_plan();
-        let services = &context.services;
-        let entry = audit::entry(services, Event::UserDeleted, by).about(known.id);
+    async fn execute(approved: ApprovedPlan<'_, User>) -> Result<Execution<()>> {
+        let (known, recorder) = approved.into_parts();
+        let services = recorder.services;
+        let entry = audit::entry(services, Event::UserDeleted, recorder.by).about(known.id);
         match services
             .store
             .delete_user(known.id, known.version, vec![entry], services.now())
@@ -319,15 +308,11 @@ impl AdminCommand for EraseUser {
         Ok(Planned::protected(authorization, (known, name), action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<(User, LoginName)>,
-        by: &AuditContext,
-    ) -> Result<Execution<User>> {
-        let (known, name) = approved.into_plan();
-        let services = &context.services;
+    async fn execute(approved: ApprovedPlan<'_, (User, LoginName)>) -> Result<Execution<User>> {
+        let ((known, name), recorder) = approved.into_parts();
+        let services = recorder.services;
         let id = known.id;
-        let entry = audit::entry(services, Event::UserErased, by).about(id);
+        let entry = audit::entry(services, Event::UserErased, recorder.by).about(id);
         let written = services
             .store
             .erase_user((id, known.version), name, vec![entry], services.now())

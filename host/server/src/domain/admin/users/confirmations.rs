@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::entries::differences;
 use super::queries::named_users;
 use crate::domain::Services;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::Execution;
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::protected_actions::{ConfirmedUser, ProtectedAction};
 use assent_model::administration::Permission;
-use assent_model::audit::AuditContext;
 use assent_model::id::{Did, UserId};
 use assent_model::user::{LifecycleState, User};
 use assent_store::{StoreError, UserWrite};
@@ -59,13 +59,9 @@ impl AdminCommand for ConfirmEmails {
         Ok(Planned::new(authorization, users, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Vec<User>>,
-        by: &AuditContext,
-    ) -> Result<Execution<Vec<User>>> {
-        let services = &context.services;
-        let mut confirmed = approved.into_plan();
+    async fn execute(approved: ApprovedPlan<'_, Vec<User>>) -> Result<Execution<Vec<User>>> {
+        let (mut confirmed, recorder) = approved.into_parts();
+        let services = recorder.services;
         let mut writes = Vec::new();
         for user in &mut confirmed {
             let before = user.clone();
@@ -73,7 +69,7 @@ impl AdminCommand for ConfirmEmails {
             user.updated_at = services.now();
             writes.push(UserWrite {
                 before: Some(before.state),
-                entries: differences(services, &before, user, by),
+                entries: differences(services, &before, user, recorder.by),
                 user: user.clone(),
             });
         }

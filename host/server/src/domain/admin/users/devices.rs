@@ -3,14 +3,15 @@
 use serde::Serialize;
 
 use super::queries::user;
-use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use crate::domain::admin::execution::Execution;
 use crate::domain::admin::invitations::{EnrolmentLink, InvitationDelivery, insert_link};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::devices::device;
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{InternalError, Services, audit};
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::Event;
 use assent_model::device::{Device, OpenLink};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 use assent_model::recovery::CodesOfDevice;
@@ -44,13 +45,15 @@ impl AdminCommand for EnrolDevice {
         Ok(Planned::protected(authorization, user, action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<User>,
-        by: &AuditContext,
-    ) -> Result<Execution<(User, EnrolmentLink)>> {
-        let user = approved.into_plan();
-        let created = insert_link(&context.services, &user, InvitationDelivery::Link, by).await;
+    async fn execute(approved: ApprovedPlan<'_, User>) -> Result<Execution<(User, EnrolmentLink)>> {
+        let (user, recorder) = approved.into_parts();
+        let created = insert_link(
+            recorder.services,
+            &user,
+            InvitationDelivery::Link,
+            recorder.by,
+        )
+        .await;
         match created {
             Ok(link) => Ok(Execution::Done((user, link))),
             Err(InternalError::Store(StoreError::Stale)) => Ok(Execution::Overtaken),
@@ -92,14 +95,10 @@ impl AdminCommand for EndEnrolmentLink {
         Ok(Planned::harmless(authorization, (user, self.link)))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<Self::Plan>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let services = &context.services;
-        let (user, link) = approved.into_plan();
-        let entry = audit::entry(services, Event::InvitationWithdrawn, by)
+    async fn execute(approved: ApprovedPlan<'_, Self::Plan>) -> Result<Execution<()>> {
+        let ((user, link), recorder) = approved.into_parts();
+        let services = recorder.services;
+        let entry = audit::entry(services, Event::InvitationWithdrawn, recorder.by)
             .about(user.id)
             .with("enrolment", link.to_string());
         let ended = services
@@ -143,14 +142,16 @@ impl AdminCommand for RevokeDevice {
         Ok(Planned::new(authorization, (found, owner), action))
     }
 
-    async fn execute(
-        context: &AdminContext,
-        approved: ApprovedPlan<(Device, User)>,
-        by: &AuditContext,
-    ) -> Result<Execution<()>> {
-        let (device, owner) = approved.into_plan();
-        let revoked =
-            device::revoke_of(&context.services, &device, &owner, CodesOfDevice::End, by).await;
+    async fn execute(approved: ApprovedPlan<'_, (Device, User)>) -> Result<Execution<()>> {
+        let ((device, owner), recorder) = approved.into_parts();
+        let revoked = device::revoke_of(
+            recorder.services,
+            &device,
+            &owner,
+            CodesOfDevice::End,
+            recorder.by,
+        )
+        .await;
         match Execution::from_write(revoked)? {
             Execution::Done(Some(_)) => Ok(Execution::Done(())),
             Execution::Done(None) => Err(AdminError::NotFound("device")),

@@ -3,4 +3,4 @@
 mod lookup;
 mod writes;
 
-pub use writes::{ExpectedVersions, ManagedWrite, ManifestWrites};
+pub use writes::{AdminWrite, AdminWrites, ExpectedVersions};

@@ -1,4 +1,4 @@
-//! The changes of a manifest, in one transaction.
+//! The writes of administrators' commands and of manifests: all writes of one plan are one transaction.
 
 use std::collections::BTreeSet;
 
@@ -21,24 +21,26 @@ use assent_model::id::{AccountId, Did, GroupId, UserId};
 use assent_model::logo::ApplicationLogo;
 use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::saml::{SamlKey, ServiceProvider};
+use assent_model::user::LifecycleState;
 
 /// The name of the value that is taken if another object has the key.
 const KEY: &str = "the key";
 
-/// A change of a managed object.
+/// A write of a plan. A plan of a manifest names the key of each new object.
 #[derive(Clone, Debug)]
-pub enum ManagedWrite {
-    /// Adds a client with this key.
-    InsertClient(Application, ManifestKey),
-    /// Replaces a client.
+pub enum AdminWrite {
+    /// Adds a client.
+    InsertClient(Application, Option<ManifestKey>),
+    /// Replaces this version of a client's name, settings and secrets. If it disables the client, the earlier grants
+    /// are revoked: they stay invalid when the client is enabled again.
     UpdateClient(Application),
-    /// Adds a service provider with this key, and the key that signs for it.
-    InsertServiceProvider(ServiceProvider, SamlKey, ManifestKey),
-    /// Replaces a service provider.
+    /// Adds a service provider, and the key that signs for it.
+    InsertServiceProvider(ServiceProvider, SamlKey, Option<ManifestKey>),
+    /// Replaces this version of a service provider's name and settings.
     UpdateServiceProvider(ServiceProvider),
     /// Adopts an application that no manifest manages, with this key.
     AdoptApplication(Did, ManifestKey),
-    /// Deletes this version of an application.
+    /// Deletes this version of an application with its accounts, which ends its tokens.
     DeleteApplication(Did, i64),
     /// Sets or removes the logo of an application.
     ChangeLogo {
@@ -49,32 +51,37 @@ pub enum ManagedWrite {
         /// The new logo; `None` removes the logo.
         after: Option<ApplicationLogo>,
     },
-    /// Adds a group with this key.
-    InsertGroup(Group, ManifestKey),
-    /// Replaces a group.
+    /// Adds a group.
+    InsertGroup(Group, Option<ManifestKey>),
+    /// Replaces the name and the description of this version of a group. The applications that are assigned to it
+    /// receive the new name.
     UpdateGroup(Group),
     /// Adopts a group that no manifest manages, with this key.
     AdoptGroup(GroupId, ManifestKey),
-    /// Deletes this version of a group.
+    /// Deletes this version of a group. Members who had access only through it lose the access at once, and the
+    /// applications are notified.
     DeleteGroup(GroupId, i64),
-    /// Adds and removes members of a group.
+    /// Adds and removes members of a group. Users who lose their last access to an application lose it at once, and the
+    /// application is notified.
     ChangeMembers(GroupId, MemberChange),
-    /// Assigns an application, or replaces the roles. The owner manages the assignment from then on.
+    /// Assigns an application, or replaces the roles. The owner of a manifest manages the assignment from then on.
     Assign(Did, Assignee, Vec<String>),
-    /// Removes an assignment.
+    /// Removes an assignment. Users who had access only through it lose the access at once, and the application is
+    /// notified.
     Unassign(Did, Assignee),
     /// Adds an account.
     InsertAccount(Account),
-    /// Replaces an account without a change of its state. The owner manages the account from then on.
-    UpdateAccount(Account),
-    /// Deletes this version of an account.
-    DeleteAccount(AccountId, i64),
+    /// Replaces this version of an account's name, roles and state. If the state differs from the one before, everything
+    /// that began with the account ends. The owner of a manifest manages the account from then on.
+    UpdateAccount(Account, LifecycleState),
+    /// Deletes this version of an account, which ends everything that began with it.
+    DeleteAccount(Account),
 }
 
 /// The versions that the plan read. If one of them has changed, nothing is written.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedVersions {
-    /// Users that the manifest does not change.
+    /// Users that the plan does not change.
     pub users: Vec<(UserId, i64)>,
     /// Applications.
     pub applications: Vec<(Did, i64)>,
@@ -82,18 +89,18 @@ pub struct ExpectedVersions {
     pub groups: Vec<(GroupId, i64)>,
 }
 
-/// The changes of a manifest.
-#[derive(Clone, Debug)]
-pub struct ManifestWrites {
-    /// The owner of the manifest.
-    pub owner: ManifestOwner,
+/// The writes of a plan.
+#[derive(Clone, Debug, Default)]
+pub struct AdminWrites {
+    /// The owner of the manifest, if the plan is one of a manifest.
+    pub owner: Option<ManifestOwner>,
     /// The versions that the plan read.
     pub expected: ExpectedVersions,
-    /// The changes, each with its entries for the audit log.
-    pub writes: Vec<(ManagedWrite, Vec<Entry>)>,
+    /// The writes, each with its entries for the audit log.
+    pub writes: Vec<(AdminWrite, Vec<Entry>)>,
 }
 
-impl ManagedWrite {
+impl AdminWrite {
     /// The position of the write in the transaction. A write that names the version of a row precedes those that
     /// increment it. An object with references to it is added first and deleted last. As an exception, an application
     /// takes its accounts and assignments with it.
@@ -109,7 +116,7 @@ impl ManagedWrite {
             Self::ChangeLogo { .. } => 8,
             Self::ChangeMembers(_, change) if change.removed.is_empty() => 8,
             Self::Assign(..) => 9,
-            Self::InsertAccount(_) | Self::UpdateAccount(_) => 10,
+            Self::InsertAccount(_) | Self::UpdateAccount(..) => 10,
             // Access is granted before other access is removed, so that users who keep access stay signed in.
             Self::ChangeMembers(..) => 11,
             Self::Unassign(..) => 12,
@@ -118,19 +125,21 @@ impl ManagedWrite {
 }
 
 impl Store {
-    /// Applies the changes of a manifest: all of them, or none.
+    /// Executes the writes of a plan: all of them, or none.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if a row was changed since the plan read it; [`StoreError::Taken`] if a name is taken.
-    pub async fn apply_manifest(&self, manifest: ManifestWrites, now: Timestamp) -> Result<()> {
-        let mut manifest = manifest;
-        manifest.writes.sort_by_key(|(write, _)| write.rank());
-        manifest.expected.sort();
-        self.write(manifest, move |db, manifest| {
+    /// [`StoreError::Stale`] if a row was changed since the plan read it; [`StoreError::Taken`] if a name is taken;
+    /// [`StoreError::Overtaken`] if the object of an assignment or of members was deleted.
+    pub async fn execute(&self, plan: AdminWrites, now: Timestamp) -> Result<()> {
+        let mut plan = plan;
+        plan.writes.sort_by_key(|(write, _)| write.rank());
+        plan.expected.sort();
+        self.write(plan, move |db, plan| {
             Box::pin(async move {
-                lock(db, &manifest.expected, &manifest.writes, now).await?;
-                for (write, entries) in &manifest.writes {
-                    if execute(db, &manifest.owner, write, now).await? == VersionedWrite::Stale {
+                lock(db, plan, now).await?;
+                for (write, entries) in &plan.writes {
+                    if execute(db, plan.owner.as_ref(), write, now).await? == VersionedWrite::Stale
+                    {
                         return Err(StoreError::Stale);
                     }
                     audit::append(db, entries).await?;
@@ -160,21 +169,25 @@ impl ExpectedVersions {
 /// all of their groups.
 async fn lock(
     db: &mut Connection,
-    expected: &ExpectedVersions,
-    writes: &[(ManagedWrite, Vec<Entry>)],
+    AdminWrites {
+        expected, writes, ..
+    }: &AdminWrites,
     now: Timestamp,
 ) -> Result<()> {
     let mut changed = MemberChange::default();
     for (write, _) in writes {
-        if let ManagedWrite::ChangeMembers(_, MemberChange { added, removed }) = write {
+        if let AdminWrite::ChangeMembers(_, MemberChange { added, removed }) = write {
             changed.added.extend(added);
             changed.removed.extend(removed);
         }
     }
-    let members = changed.added.iter().chain(&changed.removed);
-    let users: BTreeSet<(UserId, i64)> = members.chain(&expected.users).copied().collect();
-    for (id, version) in users {
-        UserGuard::at_version(id, version).lock(db).await?;
+    // The increment locks the members by itself. Only with other users is there an order between them.
+    if !expected.users.is_empty() {
+        let members = changed.added.iter().chain(&changed.removed);
+        let users: BTreeSet<(UserId, i64)> = members.chain(&expected.users).copied().collect();
+        for (id, version) in users {
+            UserGuard::at_version(id, version).lock(db).await?;
+        }
     }
     members::increment_versions(db, &changed, now).await?;
     for (id, version) in &expected.groups {
@@ -207,93 +220,75 @@ const fn must_be_some(rows: u64) -> Result<()> {
 
 async fn execute(
     db: &mut Connection,
-    owner: &ManifestOwner,
-    write: &ManagedWrite,
+    owner: Option<&ManifestOwner>,
+    write: &AdminWrite,
     now: Timestamp,
 ) -> Result<VersionedWrite> {
+    // The owner of a manifest manages the objects that it adds or adopts. Other plans have neither owner nor key.
+    let management = |key: Option<&ManifestKey>| owner.cloned().zip(key.cloned());
     match write {
-        ManagedWrite::InsertClient(application, key) => {
+        AdminWrite::InsertClient(application, key) => {
             applications::insert(db, application).await?;
-            manage(
-                db,
-                MANAGE_APPLICATION,
-                application.id.to_string(),
-                (owner, key),
-            )
-            .await
+            let id = application.id.to_string();
+            manage(db, MANAGE_APPLICATION, id, management(key.as_ref())).await
         }
-        ManagedWrite::UpdateClient(application) => applications::update(db, application).await,
-        ManagedWrite::InsertServiceProvider(provider, signing, key) => {
+        AdminWrite::UpdateClient(application) => applications::update(db, application).await,
+        AdminWrite::InsertServiceProvider(provider, signing, key) => {
             service_providers::insert(db, provider, signing).await?;
-            manage(
-                db,
-                MANAGE_APPLICATION,
-                provider.id.to_string(),
-                (owner, key),
-            )
-            .await
+            let id = provider.id.to_string();
+            manage(db, MANAGE_APPLICATION, id, management(key.as_ref())).await
         }
-        ManagedWrite::UpdateServiceProvider(provider) => {
+        AdminWrite::UpdateServiceProvider(provider) => {
             service_providers::update(db, provider).await
         }
-        ManagedWrite::AdoptApplication(id, key) => {
-            manage(db, ADOPT_APPLICATION, id.to_string(), (owner, key)).await
+        AdminWrite::AdoptApplication(id, key) => {
+            manage(db, ADOPT_APPLICATION, id.to_string(), management(Some(key))).await
         }
-        ManagedWrite::DeleteApplication(id, version) => {
-            applications::delete(db, id, *version).await
-        }
-        ManagedWrite::ChangeLogo {
+        AdminWrite::DeleteApplication(id, version) => applications::delete(db, id, *version).await,
+        AdminWrite::ChangeLogo {
             application,
             before,
             after,
         } => logos::change(db, application, before.as_ref(), after.as_ref()).await,
-        ManagedWrite::InsertGroup(group, key) => {
+        AdminWrite::InsertGroup(group, key) => {
             groups::insert(db, group).await?;
-            manage(db, MANAGE_GROUP, group.id.to_string(), (owner, key)).await
+            manage(
+                db,
+                MANAGE_GROUP,
+                group.id.to_string(),
+                management(key.as_ref()),
+            )
+            .await
         }
-        ManagedWrite::UpdateGroup(group) => groups::update(db, group, now).await,
-        ManagedWrite::AdoptGroup(id, key) => {
-            manage(db, ADOPT_GROUP, id.to_string(), (owner, key)).await
+        AdminWrite::UpdateGroup(group) => groups::update(db, group, now).await,
+        AdminWrite::AdoptGroup(id, key) => {
+            manage(db, ADOPT_GROUP, id.to_string(), management(Some(key))).await
         }
-        ManagedWrite::DeleteGroup(id, version) => groups::delete(db, (*id, *version), now).await,
-        ManagedWrite::ChangeMembers(group, change) => {
-            members::change_members_of_locked(db, *group, change, now).await?;
+        AdminWrite::DeleteGroup(id, version) => groups::delete(db, (*id, *version), now).await,
+        AdminWrite::ChangeMembers(group, change) => {
+            members::change_members(db, *group, change, now).await?;
             Ok(VersionedWrite::Done)
         }
-        ManagedWrite::Assign(application, to, roles) => {
+        AdminWrite::Assign(application, to, roles) => {
             assignments::assign(db, application, *to, roles, now).await?;
             manage_assignment(db, owner, application, *to).await
         }
-        ManagedWrite::Unassign(application, from) => {
+        AdminWrite::Unassign(application, from) => {
             assignments::unassign(db, application, *from, now).await?;
             Ok(VersionedWrite::Done)
         }
-        ManagedWrite::InsertAccount(account) => {
+        AdminWrite::InsertAccount(account) => {
             accounts::insert(db, account, account.user_id.into()).await?;
             manage_account(db, owner, account.id).await
         }
-        ManagedWrite::UpdateAccount(account) => {
-            let (guard, state) = (account.user_id.into(), account.state);
-            match accounts::update(db, account, guard, state, now).await? {
+        AdminWrite::UpdateAccount(account, before) => {
+            let guard = account.user_id.into();
+            match accounts::update(db, account, guard, *before, now).await? {
                 VersionedWrite::Done => manage_account(db, owner, account.id).await,
                 VersionedWrite::Stale => Ok(VersionedWrite::Stale),
             }
         }
-        ManagedWrite::DeleteAccount(id, version) => {
-            let user: Option<(String,)> =
-                sql::query_as("SELECT user_id FROM accounts WHERE id = $1")
-                    .bind(id.to_string())
-                    .fetch_optional(&mut *db)
-                    .await?;
-            let Some((user,)) = user else {
-                return Ok(VersionedWrite::Stale);
-            };
-            let user: UserId = crate::engine::rows::parse(
-                &user,
-                crate::engine::rows::cell("accounts", "user_id", &user),
-            )?;
-            accounts::delete(db, (*id, *version), user.into(), now).await
-        }
+        AdminWrite::DeleteAccount(account) => accounts::delete(db, account, now).await,
     }
 }
 
@@ -310,13 +305,16 @@ const MANAGE_GROUP: &str = "UPDATE user_groups SET managed_by = $2, managed_key 
 const ADOPT_GROUP: &str = "UPDATE user_groups
      SET managed_by = $2, managed_key = $3, version = version + 1 WHERE id = $1 AND managed_by IS NULL";
 
-/// Stores the owner and key of an object, with one of the statements above.
+/// Stores the owner and key of an object that a manifest manages, with one of the statements above.
 async fn manage(
     db: &mut Connection,
     statement: &'static str,
     id: String,
-    (owner, key): (&ManifestOwner, &ManifestKey),
+    management: Option<(ManifestOwner, ManifestKey)>,
 ) -> Result<VersionedWrite> {
+    let Some((owner, key)) = management else {
+        return Ok(VersionedWrite::Done);
+    };
     let noted = sql::query(statement)
         .bind(id)
         .bind(owner.to_string())
@@ -338,10 +336,13 @@ fn added(noted: Result<u64>) -> Result<VersionedWrite> {
 
 async fn manage_assignment(
     db: &mut Connection,
-    owner: &ManifestOwner,
+    owner: Option<&ManifestOwner>,
     application: &Did,
     to: Assignee,
 ) -> Result<VersionedWrite> {
+    let Some(owner) = owner else {
+        return Ok(VersionedWrite::Done);
+    };
     let query = match to {
         Assignee::Everyone => {
             sql::query("UPDATE applications SET everyone_managed_by = $2 WHERE id = $1")
@@ -360,9 +361,12 @@ async fn manage_assignment(
 
 async fn manage_account(
     db: &mut Connection,
-    owner: &ManifestOwner,
+    owner: Option<&ManifestOwner>,
     id: AccountId,
 ) -> Result<VersionedWrite> {
+    let Some(owner) = owner else {
+        return Ok(VersionedWrite::Done);
+    };
     let noted = sql::query(
         "INSERT INTO managed_accounts (account_id, managed_by) VALUES ($1, $2)
          ON CONFLICT (account_id) DO UPDATE SET managed_by = excluded.managed_by",
