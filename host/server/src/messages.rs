@@ -154,8 +154,8 @@ fn isolated(text: &str) -> String {
 
 type Bundle = FluentBundle<FluentResource>;
 
-static ENGLISH: LazyLock<Bundle> = LazyLock::new(|| made(Language::English));
-static GERMAN: LazyLock<Bundle> = LazyLock::new(|| made(Language::German));
+static ENGLISH: LazyLock<Bundle> = LazyLock::new(|| new_bundle(Language::English));
+static GERMAN: LazyLock<Bundle> = LazyLock::new(|| new_bundle(Language::German));
 
 fn bundle(language: Language) -> &'static Bundle {
     match language {
@@ -164,7 +164,7 @@ fn bundle(language: Language) -> &'static Bundle {
     }
 }
 
-fn made(language: Language) -> Bundle {
+fn new_bundle(language: Language) -> Bundle {
     let id: LanguageIdentifier = language.tag().parse().unwrap_or_default();
     let mut bundle = Bundle::new_concurrent(vec![id]);
     // Only texts by users are isolated, and not numbers. Fluent cannot distinguish them.

@@ -12,10 +12,10 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let services = host_without_plugins(file).await?;
     let found = sealing_keys::replacement(&services).await?;
     services.store.close().await;
-    terminal::print(&described(&found))
+    terminal::print(&replacement_text(&found))
 }
 
-fn described(found: &Replacement) -> String {
+fn replacement_text(found: &Replacement) -> String {
     let mut text = format!("Fingerprint of the master key: {}\n", found.master_key);
     for key in &found.sealing_keys {
         let (from, generation) = (moment_text(key.seals_from), key.generation);

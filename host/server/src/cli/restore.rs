@@ -197,7 +197,7 @@ async fn restore_postgres(
 fn print_check(backup: &OpenBackup, later: Option<&LaterChanges>) {
     terminal::report_line(format_args!(
         "The backup can be restored: {}.",
-        described(backup)
+        backup_text(backup)
     ));
     if let Some(later) = later {
         print_later(later);
@@ -208,7 +208,7 @@ fn print_check(backup: &OpenBackup, later: Option<&LaterChanges>) {
     }
 }
 
-fn described(backup: &OpenBackup) -> String {
+fn backup_text(backup: &OpenBackup) -> String {
     let header = &backup.header;
     format!(
         "{}, {} bytes of {}, release {}",
@@ -264,7 +264,10 @@ fn print_outcome(
     later: Option<&LaterChanges>,
     outcome: &RestoreOutcome,
 ) {
-    terminal::report_line(format_args!("Restored the backup: {}.", described(backup)));
+    terminal::report_line(format_args!(
+        "Restored the backup: {}.",
+        backup_text(backup)
+    ));
     let EndedCounts {
         sessions,
         token_families,

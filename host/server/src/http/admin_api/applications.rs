@@ -106,7 +106,7 @@ impl New {
         if protocol == Protocol::Saml {
             return Ok(Self::ServiceProvider(NewServiceProvider::read(members)?));
         }
-        parse_change(&written(&members))
+        parse_change(&body_of(&members))
             .map(|change| {
                 Self::Client(NewClient {
                     protocol: OpenIdConnect::default(),
@@ -129,18 +129,18 @@ fn without_protocol(members: Map<String, Value>) -> Option<Problem> {
 impl NewServiceProvider {
     /// Reads the members of a body without the protocol.
     fn read(mut members: Map<String, Value>) -> Result<Self, Problem> {
-        let source = parse(&written(&members))?;
+        let source = parse(&body_of(&members))?;
         members.remove("metadata");
         members.remove("metadata_certificate");
         Ok(Self {
             protocol: Saml::Saml,
             source,
-            change: parse_change(&written(&members))?,
+            change: parse_change(&body_of(&members))?,
         })
     }
 }
 
-fn written(members: &Map<String, Value>) -> Vec<u8> {
+fn body_of(members: &Map<String, Value>) -> Vec<u8> {
     serde_json::to_vec(members).unwrap_or_default()
 }
 
@@ -167,7 +167,7 @@ impl AnyChange {
         let WithProtocol { protocol } = parse(body)?;
         let mut members: Map<String, Value> = parse(body)?;
         members.remove("protocol");
-        Self::read(protocol, &written(&members).into())
+        Self::read(protocol, &body_of(&members).into())
     }
 }
 
@@ -193,14 +193,14 @@ async fn create(
         New::ServiceProvider(NewServiceProvider { source, change, .. }) => {
             let (change, notes) = saml_metadata::described(&context, &source, change).await?;
             let provider = context.run(CreateServiceProvider(change)).await?;
-            let view = saved(&context.0.services, &provider, notes);
+            let view = saved_provider(&context.0.services, &provider, notes);
             Ok((StatusCode::CREATED, view))
         }
     }
 }
 
 /// Returns the view of a saved service provider, with the notes of its import and of its settings.
-fn saved(
+fn saved_provider(
     services: &Services,
     provider: &ServiceProvider,
     mut notes: Vec<String>,
@@ -257,7 +257,7 @@ async fn update(
                 change,
             };
             let provider = context.run(command).await?;
-            return Ok(saved(services, &provider, Vec::new()));
+            return Ok(saved_provider(services, &provider, Vec::new()));
         }
     };
     let command = UpdateClient {

@@ -46,7 +46,7 @@ struct NewSecretView {
     id: String,
 }
 
-fn created(made: &NewClientSecret) -> (StatusCode, Json<NewSecretView>) {
+fn created_secret(made: &NewClientSecret) -> (StatusCode, Json<NewSecretView>) {
     let view = NewSecretView {
         client_secret: made.secret.expose().to_owned(),
         id: made.id.to_string(),
@@ -109,7 +109,7 @@ async fn create(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<NewSecretView>), Problem> {
     let command = CreateClientSecret(id_of(&id, "application")?);
-    Ok(created(&context.run(command).await?))
+    Ok(created_secret(&context.run(command).await?))
 }
 
 /// Delete a client secret.
@@ -144,5 +144,5 @@ async fn rotate(
     Path(id): Path<String>,
 ) -> Result<(StatusCode, Json<NewSecretView>), Problem> {
     let command = RotateClientSecret(id_of(&id, "application")?);
-    Ok(created(&context.run(command).await?))
+    Ok(created_secret(&context.run(command).await?))
 }

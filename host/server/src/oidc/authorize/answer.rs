@@ -86,11 +86,11 @@ pub async fn respond(
         ..
     } = authenticated;
     // Boxed, because otherwise each surrounding future would reserve space for it several times.
-    let answer = Box::pin(answered(context, authenticated));
+    let answer = Box::pin(answer_login(context, authenticated));
     context::answer_observed(context, login, authenticated_user, Some(agreement), answer).await
 }
 
-async fn answered(
+async fn answer_login(
     context: SignInContext<'_>,
     authenticated: AuthenticatedAuthorization<'_>,
 ) -> Result<AuthorizeOutcome, InternalError> {

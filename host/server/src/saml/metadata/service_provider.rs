@@ -57,7 +57,7 @@ pub fn read(
 ) -> Result<MetadataDescription, MetadataError> {
     let document = Document::read(bytes, XmlLimits::METADATA)?;
     let Some(key) = requirements.key else {
-        let mut description = described(document.unverified(), requirements)?;
+        let mut description = describe_entity(document.unverified(), requirements)?;
         if document.has_signature() {
             description.notes.push(
                 "Its signature was not checked, because there is no metadata_certificate to check it with.".to_owned(),
@@ -65,7 +65,7 @@ pub fn read(
         }
         return Ok(description);
     };
-    described(
+    describe_entity(
         document.verify(std::slice::from_ref(key))?.root(),
         requirements,
     )
@@ -95,7 +95,7 @@ impl MetadataDescription {
     }
 }
 
-fn described(
+fn describe_entity(
     root: Element<'_>,
     requirements: &MetadataRequirements<'_>,
 ) -> Result<MetadataDescription, MetadataError> {

@@ -83,11 +83,11 @@ pub async fn respond(
         ..
     } = authenticated;
     // Boxed, because otherwise each surrounding future would reserve space for it several times.
-    let answer = Box::pin(answered(context, authenticated));
+    let answer = Box::pin(answer_login(context, authenticated));
     context::answer_observed(context, login, authenticated_user, None, answer).await
 }
 
-async fn answered(
+async fn answer_login(
     context: SignInContext<'_>,
     authenticated: AuthenticatedSignOn<'_>,
 ) -> Result<SignOnOutcome, InternalError> {
