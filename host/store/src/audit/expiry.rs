@@ -82,7 +82,7 @@ impl Store {
             let limit = streamed.map_or(i64::MAX, |streamed| streamed.get(lane));
             let slice = self.delete_slice(lane, of, (before, limit)).await?;
             deleted += slice;
-            has_more |= slice >= SLICE;
+            has_more |= slice >= u64::from(SLICE);
         }
         Ok((deleted, has_more))
     }
@@ -104,7 +104,7 @@ impl Store {
                 let rows: Vec<RecordRow> = sql::query_as(AFTER)
                     .bind(lane)
                     .bind(anchor.mark.seq)
-                    .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                    .bind(SLICE)
                     .fetch_all(&mut *db)
                     .await?;
                 let records = rows.into_iter().map(Record::from);
@@ -186,12 +186,11 @@ impl Store {
             let anchor = self.audit_anchor(lane).await?;
             let mut expired = ExpiredEntries::after(lane, &anchor);
             loop {
-                let limit = u32::try_from(SLICE).unwrap_or(u32::MAX);
-                let page = self.audit_records(lane, expired.last.seq, limit).await?;
-                let read = page.len() as u64;
+                let page = self.audit_records(lane, expired.last.seq, SLICE).await?;
+                let read = page.len();
                 // Within a lane, the ids ascend.
                 let old: Vec<Record> = page.into_iter().take_while(|one| one.id < end).collect();
-                let is_last = (old.len() as u64) < read || read < SLICE;
+                let is_last = old.len() < read || read < SLICE as usize;
                 expired.add(old.into_iter());
                 if is_last {
                     break;

@@ -104,14 +104,14 @@ impl Store {
                         )
                         .bind(before.millis())
                         .bind(SINGLE_ENTRIES)
-                        .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                        .bind(SLICE)
                         .execute(db)
                         .await?;
                         Ok(deleted)
                     })
                 })
                 .await?;
-            if deleted < SLICE {
+            if deleted < u64::from(SLICE) {
                 break;
             }
         }
