@@ -27,7 +27,7 @@ pub(super) async fn acquire(
     let mut after = 0;
     loop {
         let taken: Option<(i64,)> = sql::query_as(texts.take_free)
-            .bind(holder.clone())
+            .bind(&holder)
             .bind(after)
             .bind(lease_millis())
             .fetch_optional(&mut *db)
@@ -57,7 +57,7 @@ pub(super) async fn acquire(
     loop {
         number += 1;
         let added = sql::query(texts.add)
-            .bind(holder.clone())
+            .bind(&holder)
             .bind(number)
             .bind(lease_millis())
             .execute(&mut *db)

@@ -120,7 +120,7 @@ impl HeldLane {
         }
         let renewed = sql::query(LaneSql::for_kind(db.kind()).renew)
             .bind(self.number)
-            .bind(self.holder.clone())
+            .bind(&self.holder)
             .bind(lease_millis())
             .execute(db)
             .await?;
@@ -133,7 +133,7 @@ impl HeldLane {
         let held: Option<(i64,)> =
             sql::query_as("SELECT lane FROM audit_lanes WHERE lane = $1 AND holder = $2")
                 .bind(self.number)
-                .bind(self.holder.clone())
+                .bind(&self.holder)
                 .fetch_optional(db)
                 .await?;
         Ok(held.is_some())
@@ -215,7 +215,7 @@ pub(crate) async fn release(db: &mut Connection, lanes: &[HeldLane]) -> Result<(
     for lane in lanes {
         sql::query("UPDATE audit_lanes SET held_until = 0 WHERE lane = $1 AND holder = $2")
             .bind(lane.number)
-            .bind(lane.holder.clone())
+            .bind(&lane.holder)
             .execute(&mut *db)
             .await?;
     }

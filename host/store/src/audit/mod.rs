@@ -190,7 +190,7 @@ pub(crate) async fn erase(db: &mut Connection, user: UserId) -> Result<()> {
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL
          WHERE user_id = $1 AND personal IS NOT NULL",
     )
-    .bind(user.clone())
+    .bind(&user)
     .execute(&mut *db)
     .await?;
     sql::query(
@@ -416,9 +416,9 @@ impl Store {
             for condition in &conditions {
                 let reach: Option<(String,)> = sql::query_as(condition.reach)
                     .persistent(false)
-                    .bind(condition.value.clone())
-                    .bind(first.clone())
-                    .bind(end.clone())
+                    .bind(&condition.value)
+                    .bind(&first)
+                    .bind(&end)
                     .bind(LOOKED_AT)
                     .fetch_optional(&self.readers)
                     .await?;
@@ -474,8 +474,8 @@ impl Store {
             .bind(filter.actor.clone().unwrap_or_default())
             .bind(moment(filter.since, i64::MIN))
             .bind(moment(filter.until, i64::MAX))
-            .bind(first.clone())
-            .bind(end.clone())
+            .bind(first)
+            .bind(end)
             .bind(i64::from(limit))
             .bind(match filter.action {
                 None => "",

@@ -151,7 +151,7 @@ impl Store {
             "SELECT COALESCE(event, ''), happened_at / 3600000, COUNT(*) FROM audit_entries WHERE id >= $1
              GROUP BY COALESCE(event, ''), happened_at / 3600000",
         )
-        .bind(since.clone())
+        .bind(&since)
         .fetch_all(&self.readers)
         .await?;
         for (event, hour, count) in rows {

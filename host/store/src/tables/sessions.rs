@@ -49,15 +49,15 @@ pub(crate) async fn insert(
     )
     .bind(session.id.to_string())
     .bind(digest.to_text())
-    .bind(session.sid.clone())
+    .bind(&session.sid)
     .bind(session.user_id.to_string())
     .bind(session.authentication.at.millis())
     .bind(to_json(&session.authentication.amr)?)
-    .bind(session.authentication.channel.clone())
+    .bind(&session.authentication.channel)
     .bind(now.millis())
     .bind(session.expires_at.millis())
     .bind(from.address.map(|address| address.to_string()))
-    .bind(from.browser.clone())
+    .bind(&from.browser)
     .bind(approval.to_string())
     .execute(db)
     .await?;
@@ -193,8 +193,8 @@ pub(crate) async fn leave_application(
         "DELETE FROM session_applications WHERE user_id = $1 AND application_id = $2
          RETURNING sid, application_id, subject",
     )
-    .bind(user.clone())
-    .bind(application.clone())
+    .bind(&user)
+    .bind(&application)
     .fetch_all(&mut *db)
     .await?;
     sql::query("DELETE FROM saml_participants WHERE user_id = $1 AND application_id = $2")

@@ -82,12 +82,12 @@ impl Store {
                     for trace in INSERT.padded(rows) {
                         query = query
                             .bind(trace.id.to_string())
-                            .bind(trace.token.clone())
+                            .bind(&trace.token)
                             .bind(trace.user_id.to_string())
                             .bind(trace.application.to_string())
-                            .bind(trace.sink.clone())
+                            .bind(&trace.sink)
                             .bind(trace.created_at.millis())
-                            .bind(trace.calls.clone());
+                            .bind(&trace.calls);
                     }
                     query.execute(&mut *db).await?;
                 }

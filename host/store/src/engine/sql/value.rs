@@ -39,6 +39,13 @@ arguments! {
     &String => Text(|text| Cow::Owned(text.clone()));
     &'static str => Text(Cow::Borrowed);
     Vec<u8> => Bytes(|value| value);
+    &Vec<u8> => Bytes(Clone::clone);
+}
+
+impl From<&Option<String>> for Argument {
+    fn from(value: &Option<String>) -> Self {
+        Self::from(value.as_ref())
+    }
 }
 
 /// A value of a row.

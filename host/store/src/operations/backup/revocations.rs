@@ -199,7 +199,7 @@ async fn close_account(
         return Ok(Outcome::Unchanged);
     }
     sql::query("UPDATE accounts SET state = $2, version = version + 1 WHERE id = $1")
-        .bind(id.clone())
+        .bind(&id)
         .bind(state.as_str())
         .execute(&mut *db)
         .await?;

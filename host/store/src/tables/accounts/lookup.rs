@@ -153,7 +153,7 @@ impl Store {
     ) -> Result<Option<Account>> {
         let mut query = sql::query_as::<AccountRow>(statement);
         for key in keys {
-            query = query.bind(key.clone());
+            query = query.bind(key);
         }
         query
             .fetch_optional(&self.readers)

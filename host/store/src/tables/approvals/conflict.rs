@@ -158,7 +158,7 @@ pub(crate) async fn record_refusal(
         )
         .bind(subject)
         .bind(now.millis())
-        .bind(browser.clone())
+        .bind(&browser)
         .bind(refused.counts_until.millis())
         .execute(&mut *db)
         .await?;
@@ -181,7 +181,7 @@ pub(crate) async fn end_requests(
             "UPDATE approvals SET state = $2, decided_at = $3, conflicted = $4
              WHERE id = $1 AND state IN ('requested', 'withdrawn', 'reported')",
         )
-        .bind(id.clone())
+        .bind(&id)
         .bind(state)
         .bind(now.millis())
         .bind(conflicted)

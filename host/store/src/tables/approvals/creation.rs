@@ -172,7 +172,7 @@ async fn claim_login(
     let held: Option<(Option<String>,)> = sql::query_as(
         "UPDATE logins SET approval_id = approval_id WHERE id = $1 AND answered_at IS NULL RETURNING approval_id",
     )
-    .bind(login.clone())
+    .bind(&login)
     .fetch_optional(&mut *db)
     .await?;
     let Some((before,)) = held else {
@@ -187,7 +187,7 @@ async fn claim_login(
              WHERE id = $1 AND kind IN ('typed', 'known_browser', 'stale_browser') AND expires_at > $2
                AND state IN ('requested', 'withdrawn', 'reported')",
         )
-        .bind(before.clone())
+        .bind(&before)
         .bind(approval.requested_at.millis())
         .execute(&mut *db)
         .await?;

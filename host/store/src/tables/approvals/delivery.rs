@@ -108,9 +108,9 @@ impl Store {
                      WHERE approvals.id = $2 AND approvals.state = 'requested' AND approvals.expires_at > $8",
                 )
                 .bind(delivery.id.to_string())
-                .bind(approval.clone())
+                .bind(&approval)
                 .bind(&delivery.channel)
-                .bind(device.clone())
+                .bind(&device)
                 .bind(identifier)
                 .bind(&delivery.handle)
                 .bind(due.millis())

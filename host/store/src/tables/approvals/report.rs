@@ -138,8 +138,8 @@ pub(crate) async fn insert(
     .bind(device.to_string())
     .bind(kind)
     .bind(application.map(ToString::to_string))
-    .bind(report.browser.place.clone())
-    .bind(report.browser.browser.clone())
+    .bind(&report.browser.place)
+    .bind(&report.browser.browser)
     .bind(now.millis())
     .execute(db)
     .await?;
@@ -271,7 +271,7 @@ async fn claim(db: &mut Connection, write: &ReportWrite, user: UserId) -> Result
     .bind(settled_at.millis())
     .bind(settled_by.kind())
     .bind(settled_by.id())
-    .bind(note.clone())
+    .bind(note)
     .execute(db)
     .await?;
     Ok(claimed > 0)

@@ -240,7 +240,7 @@ pub(crate) async fn insert(db: &mut Connection, passkey: &DevicePasskey) -> Resu
     )
     .bind(passkey.device_id.to_string())
     .bind(hex::encode(&passkey.credential.id))
-    .bind(passkey.credential.record.clone())
+    .bind(&passkey.credential.record)
     .bind(i64::from(passkey.counter))
     .bind(passkey.added_at.millis())
     .bind(sign_in)
@@ -262,7 +262,7 @@ pub(crate) async fn record_use(
          WHERE device_id = $1 AND credential_id = $4 AND (counter < $3 OR (counter = 0 AND $3 = 0))",
     )
     .bind(device.to_string())
-    .bind(used.credential.record.clone())
+    .bind(&used.credential.record)
     .bind(i64::from(used.counter))
     .bind(hex::encode(&used.credential.id))
     .execute(db)

@@ -141,7 +141,7 @@ impl Store {
         for members in members.chunks(MOST) {
             let mut query = search.query(OF_MEMBERS.sql_for(members.len()));
             for (member,) in OF_MEMBERS.padded(members) {
-                query = query.bind(member.clone());
+                query = query.bind(member);
             }
             found.extend(self.found(query).await?);
         }

@@ -168,7 +168,7 @@ pub(crate) async fn assign(
                                          everyone_roles = $2
                  WHERE id = $1",
         )
-        .bind(application.clone())
+        .bind(&application)
         .bind(roles)
         .bind(now.millis()),
         Assignee::Group(group) => {
@@ -178,7 +178,7 @@ pub(crate) async fn assign(
                 "INSERT INTO group_assignments (application_id, group_id, roles, assigned_at) VALUES ($1, $2, $3, $4)
                  ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",
             )
-            .bind(application.clone())
+            .bind(&application)
             .bind(group.to_string())
             .bind(roles)
             .bind(now.millis())

@@ -67,8 +67,8 @@ async fn insert(db: impl Executor, key: &WrappedKey) -> sql::Result<bool> {
     )
     .bind(purpose)
     .bind(i64::from(generation))
-    .bind(key.master_key.clone())
-    .bind(key.wrapped.clone())
+    .bind(&key.master_key)
+    .bind(&key.wrapped)
     .bind(key.seals_from.millis())
     .execute(db)
     .await?;

@@ -37,7 +37,7 @@ pub(crate) async fn queue(
     {
         let found: Option<(String,)> =
             sql::query_as("SELECT settings FROM applications WHERE id = $1 AND protocol = $2")
-                .bind(application_id.clone())
+                .bind(&application_id)
                 .bind(OIDC)
                 .fetch_optional(&mut *db)
                 .await?;

@@ -56,8 +56,8 @@ pub(crate) async fn remember(
              RETURNING scopes, expires_at",
         )
         .bind(grant.id.to_string())
-        .bind(user.clone())
-        .bind(application.clone())
+        .bind(&user)
+        .bind(&application)
         .bind(grant.scopes.to_string())
         .bind(now.millis())
         .bind(grant.until.millis())
@@ -68,8 +68,8 @@ pub(crate) async fn remember(
             "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5
              WHERE user_id = $1 AND application_id = $2 AND scopes = $6 AND expires_at = $7",
         )
-        .bind(user.clone())
-        .bind(application.clone())
+        .bind(&user)
+        .bind(&application)
         .bind(scopes.to_string())
         .bind(now.millis())
         .bind(until)

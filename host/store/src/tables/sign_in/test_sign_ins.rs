@@ -97,7 +97,7 @@ async fn insert_step(db: &mut Connection, id: TestSignInId, step: &StepRecord) -
     .bind(id.to_string())
     .bind(step.name.as_str())
     .bind(step.at.millis())
-    .bind(step.sealed.clone())
+    .bind(&step.sealed)
     .execute(&mut *db)
     .await?;
     deferred::record_change(db, Change::TestSignIn(id))

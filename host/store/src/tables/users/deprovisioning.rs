@@ -115,8 +115,8 @@ pub(crate) async fn deprovision_account(
     };
     for statement in statements {
         sql::query(*statement)
-            .bind(user.clone())
-            .bind(application.clone())
+            .bind(&user)
+            .bind(&application)
             .bind(now.millis())
             .execute(&mut *db)
             .await?;

@@ -75,7 +75,7 @@ pub(super) async fn insert_all(db: &mut Connection, users: &[User]) -> Result<()
             query = query
                 .bind(user.id.to_string())
                 .bind(user.did.to_string())
-                .bind(user.subject.clone())
+                .bind(&user.subject)
                 .bind(user.name.to_string())
                 .bind(sort_key(user))
                 .bind(user.email.as_ref().map(ToString::to_string))
