@@ -130,13 +130,13 @@ impl HeldLane {
 
     /// Whether this instance still holds the lane.
     pub(super) async fn is_held(&self, db: &mut Connection) -> Result<bool> {
-        let held: Option<(i64,)> =
-            sql::query_as("SELECT lane FROM audit_lanes WHERE lane = $1 AND holder = $2")
+        Ok(
+            sql::query("SELECT lane FROM audit_lanes WHERE lane = $1 AND holder = $2")
                 .bind(self.number)
                 .bind(&self.holder)
-                .fetch_optional(db)
-                .await?;
-        Ok(held.is_some())
+                .exists(db)
+                .await?,
+        )
     }
 }
 

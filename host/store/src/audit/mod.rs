@@ -460,7 +460,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
         let moment = |at: Option<Timestamp>, or: i64| at.map_or(or, Timestamp::millis);
-        let rows: Vec<EntryRow> = sql::query_as(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
+        sql::query_as::<EntryRow>(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
             .persistent(false)
             .bind(filter.user.map(|user| user.to_string()).unwrap_or_default())
             .bind(
@@ -482,8 +482,7 @@ impl Store {
                 Some(true) => "action",
                 Some(false) => "other",
             })
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(StoredEntry::try_from).collect()
+            .fetch_values(&self.readers)
+            .await
     }
 }

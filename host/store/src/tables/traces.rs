@@ -99,13 +99,12 @@ impl Store {
 
     /// The trace of a token or an assertion.
     pub async fn trace(&self, token: &str) -> Result<Option<ClaimTrace>> {
-        let row: Option<TraceRow> = sql::query_as(
+        sql::query_as::<TraceRow>(
             "SELECT id, token, user_id, application_id, sink, created_at, calls FROM claim_traces WHERE token = $1",
         )
         .bind(token.to_owned())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(ClaimTrace::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 
     /// The traces of a user, the latest first. Only those that precede `before` and belong to `application`, if they
@@ -117,7 +116,7 @@ impl Store {
         before: Option<TraceId>,
         limit: u32,
     ) -> Result<Vec<ClaimTrace>> {
-        let rows: Vec<TraceRow> = sql::query_as(
+        sql::query_as::<TraceRow>(
             "SELECT id, token, user_id, application_id, sink, created_at, calls FROM claim_traces
              WHERE user_id = $1 AND ($2 = '' OR application_id = $2) AND ($3 = '' OR id < $3)
              ORDER BY id DESC LIMIT $4",
@@ -126,8 +125,7 @@ impl Store {
         .bind(application.map(ToString::to_string).unwrap_or_default())
         .bind(before.map(|id| id.to_string()).unwrap_or_default())
         .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(ClaimTrace::try_from).collect()
+        .fetch_values(&self.readers)
+        .await
     }
 }

@@ -63,29 +63,27 @@ pub enum PasskeyUseOutcome {
 impl Store {
     /// The passkey of a device, if it has one.
     pub async fn passkey(&self, device: DeviceId) -> Result<Option<DevicePasskey>> {
-        let row: Option<PasskeyRow> = sql::query_as(sql::statement!(
+        sql::query_as::<PasskeyRow>(sql::statement!(
             "SELECT ",
             PasskeyRow::COLUMNS,
             " FROM passkeys WHERE device_id = $1"
         ))
         .bind(device.to_string())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(DevicePasskey::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// The passkey with this credential id, of a device that is not revoked.
     pub async fn passkey_by_credential(&self, credential: &[u8]) -> Result<Option<DevicePasskey>> {
-        let row: Option<PasskeyRow> = sql::query_as(sql::statement!(
+        sql::query_as::<PasskeyRow>(sql::statement!(
             "SELECT ",
             PasskeyRow::COLUMNS,
             " FROM passkeys JOIN devices ON devices.id = passkeys.device_id
              WHERE passkeys.credential_id = $1 AND devices.revoked_at IS NULL"
         ))
         .bind(hex::encode(credential))
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(DevicePasskey::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// The user's devices with a passkey, and whether the passkey may be used for sign-ins.

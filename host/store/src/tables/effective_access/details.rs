@@ -142,7 +142,6 @@ impl Store {
         for id in statement.padded(ids) {
             query = query.bind(id);
         }
-        let rows = query.fetch_all(&self.readers).await?;
-        rows.into_iter().map(EffectiveAccess::try_from).collect()
+        query.fetch_values(&self.readers).await
     }
 }

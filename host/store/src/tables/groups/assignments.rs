@@ -59,11 +59,10 @@ impl Store {
     }
 
     async fn assignments(&self, statement: &'static str, id: String) -> Result<Vec<Assignment>> {
-        let rows: Vec<AssignmentRow> = sql::query_as(statement)
+        sql::query_as::<AssignmentRow>(statement)
             .bind(id)
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(Assignment::try_from).collect()
+            .fetch_values(&self.readers)
+            .await
     }
 
     /// The roles that an application assigns to everyone; `None` if it is not assigned to everyone.

@@ -161,7 +161,7 @@ impl Store {
 
     /// Up to `limit` groups of a user, in the order of their names.
     pub async fn groups_of(&self, user: UserId, limit: u32) -> Result<Vec<Group>> {
-        let rows: Vec<GroupRow> = sql::query_as(sql::statement!(
+        sql::query_as::<GroupRow>(sql::statement!(
             "SELECT ",
             GroupRow::COLUMNS,
             " FROM group_members JOIN user_groups ON user_groups.id = group_members.group_id
@@ -169,9 +169,8 @@ impl Store {
         ))
         .bind(user.to_string())
         .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(Group::try_from).collect()
+        .fetch_values(&self.readers)
+        .await
     }
 }
 

@@ -47,14 +47,13 @@ const fn columns(purpose: WrappedKeyPurpose) -> (&'static str, u32) {
 
 /// All wrapped keys, in the order of their generations.
 pub(crate) async fn read_all(db: impl Executor) -> Result<Vec<WrappedKey>> {
-    let rows: Vec<WrappedKeyRow> = sql::query_as(sql::statement!(
+    sql::query_as::<WrappedKeyRow>(sql::statement!(
         "SELECT ",
         WrappedKeyRow::COLUMNS,
         " FROM wrapped_keys ORDER BY purpose, generation, master_key"
     ))
-    .fetch_all(db)
-    .await?;
-    rows.into_iter().map(WrappedKey::try_from).collect()
+    .fetch_values(db)
+    .await
 }
 
 /// Adds a key. Returns `false` if there was one for this purpose, generation and master key.

@@ -129,7 +129,7 @@ impl Store {
     ) -> Result<Option<LogoutDelivery>> {
         self.write(application.to_string(), move |db, application| {
             Box::pin(async move {
-                let row: Option<DeliveryRow> = sql::query_as(
+                sql::query_as::<DeliveryRow>(
                     "UPDATE logout_deliveries SET attempts = attempts + 1, next_attempt_at = $2
                      WHERE id = (SELECT d.id FROM logout_deliveries d
                                  WHERE d.application_id = $1 AND d.next_attempt_at <= $3
@@ -140,9 +140,8 @@ impl Store {
                 .bind(application)
                 .bind((now + lease).millis())
                 .bind(now.millis())
-                .fetch_optional(db)
-                .await?;
-                row.map(LogoutDelivery::try_from).transpose()
+                .fetch_value(db)
+                .await
             })
         })
         .await

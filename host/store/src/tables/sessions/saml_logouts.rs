@@ -144,17 +144,13 @@ impl Store {
                 .transpose()?,
             expires_at: moment(expires_at),
         };
-        let rows: Vec<TurnRow> = sql::query_as(
+        let turns = sql::query_as::<TurnRow>(
             "SELECT id, application_id, sid, name_format, name, requested_at, outcome FROM saml_logout_requests
              WHERE logout_id = $1 ORDER BY position",
         )
         .bind(id.to_string())
-        .fetch_all(&self.readers)
+        .fetch_values(&self.readers)
         .await?;
-        let turns = rows
-            .into_iter()
-            .map(LogoutTurn::try_from)
-            .collect::<Result<_>>()?;
         Ok(Some((logout, turns)))
     }
 

@@ -145,13 +145,12 @@ impl Store {
 
     /// Whether a service provider participates in a session of this user.
     pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
-        let row: Option<(i64,)> = sql::query_as(
+        Ok(sql::query(
             "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",
         )
         .bind(user.to_string())
         .bind(application.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        Ok(row.is_some())
+        .exists(&self.readers)
+        .await?)
     }
 }

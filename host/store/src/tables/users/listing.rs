@@ -225,12 +225,11 @@ impl Store {
         if order.is_by_name() {
             query = query.bind(key);
         }
-        let rows = query
+        query
             .bind(id)
             .bind(i64::from(limit))
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(User::try_from).collect()
+            .fetch_values(&self.readers)
+            .await
     }
 
     /// Up to `limit` users with a search term that begins with `prefix`, in the order of the terms. Each user is
@@ -330,14 +329,13 @@ impl Store {
 
     /// The user with this identifier.
     pub async fn user_by_did(&self, did: &Did) -> Result<Option<User>> {
-        let row: Option<UserRow> = sql::query_as(sql::statement!(
+        sql::query_as::<UserRow>(sql::statement!(
             "SELECT ",
             UserRow::COLUMNS,
             " FROM users WHERE did = $1"
         ))
         .bind(did.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(User::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 }

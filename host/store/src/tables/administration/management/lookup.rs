@@ -82,16 +82,15 @@ impl Store {
         &self,
         Management { owner, key }: &Management,
     ) -> Result<Option<RegisteredApplication>> {
-        let row: Option<ApplicationRow> = sql::query_as(sql::statement!(
+        sql::query_as::<ApplicationRow>(sql::statement!(
             "SELECT ",
             ApplicationRow::COLUMNS,
             " FROM applications WHERE applications.managed_by = $1 AND applications.managed_key = $2"
         ))
         .bind(owner.to_string())
         .bind(key.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(RegisteredApplication::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 
     /// The owner and key of an application that a manifest manages.
