@@ -238,7 +238,7 @@ async fn insert(
             .bind(&record.origin)
             .bind(&record.origin_salt)
             .bind(&record.origin_digest)
-            .bind(i64::from(pending.should_store));
+            .bind(pending.should_store);
     }
     Ok(query.execute(db).await?)
 }

@@ -80,7 +80,7 @@ impl Store {
         let (mut deleted, mut has_more) = (0, false);
         for lane in self.audit_lanes().await? {
             let limit = streamed.map_or(i64::MAX, |streamed| streamed.get(lane));
-            let slice = self.delete_slice(lane, of, (before, limit)).await?;
+            let slice = self.delete_slice(lane, of, before, limit).await?;
             deleted += slice;
             has_more |= slice >= u64::from(SLICE);
         }
@@ -92,7 +92,8 @@ impl Store {
         &self,
         lane: i64,
         of: SliceOf,
-        (before, limit): (Timestamp, i64),
+        before: Timestamp,
+        limit: i64,
     ) -> Result<u64> {
         self.write(Arc::clone(&self.chaining), move |db, context| {
             Box::pin(async move {

@@ -35,7 +35,7 @@ pub(super) async fn acquire(
         let Some((number,)) = taken else { break };
         if let Some((head, last_id)) = authentic_end(db, context, number, &root).await? {
             let noted = root.heads.seq(number);
-            let lane = HeldLane::new((number, holder.clone()), (head, last_id), noted);
+            let lane = HeldLane::new(number, holder.clone(), head, last_id, noted);
             if lane.takes(at) {
                 return Ok(lane);
             }
@@ -63,7 +63,7 @@ pub(super) async fn acquire(
             .execute(&mut *db)
             .await?;
         if added == 1 && begin_lane(db, context, number).await? {
-            return Ok(HeldLane::new((number, holder), (Mark::START, None), 0));
+            return Ok(HeldLane::new(number, holder, Mark::START, None, 0));
         }
     }
 }

@@ -94,8 +94,10 @@ pub(crate) struct HeldLane {
 
 impl HeldLane {
     pub(super) fn new(
-        (number, holder): (i64, String),
-        (head, last_id): (Mark, Option<AuditId>),
+        number: i64,
+        holder: String,
+        head: Mark,
+        last_id: Option<AuditId>,
         noted: i64,
     ) -> Self {
         Self {
@@ -167,7 +169,7 @@ impl Lanes {
     }
 
     /// Returns a lane after the commit of its new entries.
-    pub(crate) fn committed(&self, mut lane: HeldLane) {
+    pub(crate) fn return_committed(&self, mut lane: HeldLane) {
         if lane.head.seq > lane.noted {
             lane.noted = lane.head.seq;
             self.add_new_head(lane.number, lane.head.clone());
@@ -200,7 +202,7 @@ impl Lanes {
     }
 
     /// Waits until there is a head that is not in the root.
-    pub(super) async fn changed(&self) {
+    pub(super) async fn wait_for_new_head(&self) {
         self.changed.notified().await;
     }
 

@@ -357,7 +357,7 @@ impl Store {
         .bind(user.to_string())
         .bind(device.to_string())
         .bind(since.millis())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
@@ -476,7 +476,7 @@ impl Store {
             .bind(moment(filter.until, i64::MAX))
             .bind(first)
             .bind(end)
-            .bind(i64::from(limit))
+            .bind(limit)
             .bind(match filter.action {
                 None => "",
                 Some(true) => "action",

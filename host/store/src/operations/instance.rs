@@ -107,7 +107,7 @@ impl Instance {
         .bind(&self.id)
         .bind(RELEASE)
         .bind(&self.host)
-        .bind(i64::from(std::process::id()))
+        .bind(std::process::id())
         .bind(self.schema_version)
         .bind(&self.master_key);
         match self.kind {

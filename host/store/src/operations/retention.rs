@@ -223,7 +223,7 @@ impl Store {
             deleted += self.delete_by_end(statement, before, &mut turn).await?;
         }
         deleted += self.delete_old_changes(&mut turn).await?;
-        let streamed = self.streamed(retention.streams).await?;
+        let streamed = self.streamed_positions(retention.streams).await?;
         loop {
             let (slice, has_more) = self
                 .delete_old_audit_entries(now - retention.audit, streamed.as_ref())

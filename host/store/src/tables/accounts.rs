@@ -111,7 +111,7 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGua
                 .bind(to_json(&account.roles)?)
                 .bind(&account.short_code)
                 .bind(account.state.as_str())
-                .bind(i64::from(account.individual))
+                .bind(account.individual)
                 .bind(account.version)
                 .bind(account.created_at.millis());
         }
@@ -143,7 +143,7 @@ pub(crate) async fn update(
     .bind(to_json(&account.roles)?)
     .bind(account.state.as_str())
     .bind(account.version)
-    .bind(i64::from(account.individual))
+    .bind(account.individual)
     .execute(&mut *db)
     .await
     .map_err(taken("the account's name"))?;

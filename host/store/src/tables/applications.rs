@@ -62,7 +62,7 @@ pub(crate) async fn update(
     .bind(application.updated_at.millis())
     .bind(application.version)
     .bind(client_secrets::to_column(&application.secrets)?)
-    .bind(i64::from(application.settings.enabled))
+    .bind(application.settings.enabled)
     .bind(NEVER)
     .bind(search_form(&application.name))
     .execute(&mut *db)

@@ -124,7 +124,7 @@ impl Store {
         .bind(user.to_string())
         .bind(application.map(ToString::to_string).unwrap_or_default())
         .bind(before.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_values(&self.readers)
         .await
     }

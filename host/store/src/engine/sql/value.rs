@@ -35,6 +35,7 @@ arguments! {
     i64 => Integer(|value| value);
     i32 => Integer(i64::from);
     u32 => Integer(i64::from);
+    bool => Integer(i64::from);
     String => Text(Cow::Owned);
     &String => Text(|text| Cow::Owned(text.clone()));
     &'static str => Text(Cow::Borrowed);

@@ -153,7 +153,7 @@ async fn close_user(
         .execute(&mut *db)
         .await?;
     search_index::set_user_state(db, user.id, state).await?;
-    counts::note_change(db, user.state, state).await?;
+    counts::record_change(db, user.state, state).await?;
     deprovisioning::deprovision_user(db, user.id, state, plan.now).await?;
     let entry = entry(plan, Event::UserLifecycleChanged, user.id)
         .with("before", user.state.as_str())

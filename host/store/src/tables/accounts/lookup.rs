@@ -91,7 +91,7 @@ impl Store {
             .bind(application.to_string())
             .bind(state.map(LifecycleState::as_str).unwrap_or_default())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
-            .bind(i64::from(limit))
+            .bind(limit)
             .fetch_values(&self.readers)
             .await
     }
@@ -110,7 +110,7 @@ impl Store {
         ))
         .bind(user.to_string())
         .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_values(&self.readers)
         .await
     }

@@ -81,7 +81,7 @@ impl Store {
             " FROM applications WHERE id > $1 ORDER BY id LIMIT $2"
         ))
         .bind(after.map(ToString::to_string).unwrap_or_default())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_values(&self.readers)
         .await
     }
@@ -115,7 +115,7 @@ impl Store {
                 Some(Protocol::Saml) => SAML,
             })
             .bind(search_form(prefix))
-            .bind(i64::from(limit));
+            .bind(limit);
         if order != ApplicationOrder::Id {
             query = query.bind(
                 after
@@ -144,7 +144,7 @@ impl Store {
              ORDER BY applications.search_key, applications.id LIMIT $2"
         ))
         .bind(user.to_string())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_values(&self.readers)
         .await
     }

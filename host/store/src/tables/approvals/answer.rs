@@ -164,7 +164,7 @@ async fn record_answer(
     .bind(now.millis())
     .bind(device.to_string())
     .bind(amr)
-    .bind(i64::from(report.is_some()))
+    .bind(report.is_some())
     .fetch_optional(&mut *db)
     .await?;
     let Some((user, kind)) = counted else {

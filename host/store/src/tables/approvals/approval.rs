@@ -150,7 +150,7 @@ impl Store {
              ORDER BY approvals.id LIMIT $2"
         ))
         .bind(now.millis())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_values(&self.readers)
         .await
     }

@@ -120,7 +120,7 @@ impl Store {
              WHERE first_at <= $1 AND user_id IS NOT NULL ORDER BY first_at LIMIT $2",
         )
         .bind(before.millis())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_all(&self.readers)
         .await?;
         let repeated = rows.into_iter().map(|row| {

@@ -181,7 +181,7 @@ impl Store {
         };
         sql::query_as::<ReportRow>(statement)
             .bind(before.map_or_else(|| LAST_ID.to_owned(), |id| id.to_string()))
-            .bind(i64::from(limit))
+            .bind(limit)
             .bind(filter.user.map(|user| user.to_string()).unwrap_or_default())
             .fetch_values(&self.readers)
             .await

@@ -239,7 +239,7 @@ pub(crate) async fn insert(db: &mut Connection, passkey: &DevicePasskey) -> Resu
     .bind(passkey.device_id.to_string())
     .bind(hex::encode(&passkey.credential.id))
     .bind(&passkey.credential.record)
-    .bind(i64::from(passkey.counter))
+    .bind(passkey.counter)
     .bind(passkey.added_at.millis())
     .bind(sign_in)
     .bind(agreed_at)
@@ -261,7 +261,7 @@ pub(crate) async fn record_use(
     )
     .bind(device.to_string())
     .bind(&used.credential.record)
-    .bind(i64::from(used.counter))
+    .bind(used.counter)
     .bind(hex::encode(&used.credential.id))
     .execute(db)
     .await?;

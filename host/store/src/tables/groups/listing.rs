@@ -125,7 +125,7 @@ impl Store {
                     .map(|name| search_form(name.as_str()))
                     .unwrap_or_default(),
             )
-            .bind(i64::from(limit))
+            .bind(limit)
             .bind(after.map(GroupName::key).unwrap_or_default())
             .fetch_values(&self.readers)
             .await

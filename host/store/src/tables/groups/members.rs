@@ -108,7 +108,7 @@ impl Store {
         ))
         .bind(group.to_string())
         .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
@@ -168,7 +168,7 @@ impl Store {
              WHERE group_members.user_id = $1 ORDER BY user_groups.search_key, user_groups.name_key LIMIT $2"
         ))
         .bind(user.to_string())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_values(&self.readers)
         .await
     }

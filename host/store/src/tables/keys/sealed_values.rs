@@ -144,7 +144,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<bool> {
         Ok(sql::query(EXPIRING)
-            .bind(i64::from(generation))
+            .bind(generation)
             .bind(now.millis())
             .bind(replaced.seconds())
             .bind(pattern(generation))

@@ -65,7 +65,7 @@ async fn insert(db: impl Executor, key: &WrappedKey) -> sql::Result<bool> {
          ON CONFLICT (purpose, generation, master_key) DO NOTHING",
     )
     .bind(purpose)
-    .bind(i64::from(generation))
+    .bind(generation)
     .bind(&key.master_key)
     .bind(&key.wrapped)
     .bind(key.seals_from.millis())
@@ -227,7 +227,7 @@ impl Store {
                      SET needed_until = (SELECT COALESCE(MAX(retain_until), $2) FROM token_families)
                      WHERE purpose = 'sealing' AND generation < $1 AND needed_until IS NULL",
                 )
-                .bind(i64::from(below))
+                .bind(below)
                 .bind(now.millis())
                 .execute(db)
                 .await?;
@@ -244,7 +244,7 @@ impl Store {
                 let deleted = sql::query(
                     "DELETE FROM wrapped_keys WHERE purpose = 'sealing' AND generation < $1",
                 )
-                .bind(i64::from(below))
+                .bind(below)
                 .execute(&mut *db)
                 .await?;
                 audit::append_if(db, deleted > 0, std::slice::from_ref(entry)).await

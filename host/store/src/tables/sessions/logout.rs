@@ -160,12 +160,12 @@ impl Store {
                     Some(again) => {
                         sql::query("UPDATE logout_deliveries SET next_attempt_at = $3 WHERE id = $1 AND attempts = $2")
                             .bind(&delivery.id)
-                            .bind(i64::from(delivery.attempts))
+                            .bind(delivery.attempts)
                             .bind(again.millis())
                     }
                     None => sql::query("DELETE FROM logout_deliveries WHERE id = $1 AND attempts = $2")
                         .bind(&delivery.id)
-                        .bind(i64::from(delivery.attempts)),
+                        .bind(delivery.attempts),
                 };
                 query.execute(db).await?;
                 Ok(())

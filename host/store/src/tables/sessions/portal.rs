@@ -320,7 +320,7 @@ pub(crate) async fn revoke_device(
         sql::query("DELETE FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND $3 = 1")
             .bind(user.to_string())
             .bind(id.to_string())
-            .bind(i64::from(codes == CodesOfDevice::End))
+            .bind(codes == CodesOfDevice::End)
             .execute(&mut *db)
             .await?;
     let begun: Vec<(String,)> = sql::query_as(

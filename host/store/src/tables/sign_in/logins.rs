@@ -90,7 +90,7 @@ impl Store {
                 .bind(bounds.as_ref().map(|bounds| bounds.network.clone()))
                 .bind(bounds.as_ref().and_then(|bounds| bounds.wider_network(0)))
                 .bind(bounds.as_ref().and_then(|bounds| bounds.wider_network(1)))
-                .bind(i64::from(bounds.as_ref().is_some_and(|bounds| bounds.is_known)))
+                .bind(bounds.as_ref().is_some_and(|bounds| bounds.is_known))
                 .execute(&mut *db)
                 .await?;
                 match bounds {

@@ -263,7 +263,7 @@ async fn approve(
     if claimed == 0 {
         return Ok(PasskeyApprovalOutcome::NotOpen);
     }
-    insert_approved(db, login, approval, (user, device), application).await?;
+    insert_approved(db, login, approval, user, device, application).await?;
     devices::record_use(db, device, now).await?;
     cooldown::reset_denials(db, &user.to_string()).await?;
     // Another tab may show the login page.
@@ -299,7 +299,8 @@ async fn insert_approved(
     db: &mut Connection,
     login: LoginId,
     approval: &Approval,
-    (user, device): (UserId, DeviceId),
+    user: UserId,
+    device: DeviceId,
     application: Option<String>,
 ) -> Result<()> {
     sql::query(
@@ -315,7 +316,7 @@ async fn insert_approved(
     .bind(RequestKind::Passkey.as_str())
     .bind(approval.browser.to_text())
     .bind(device.to_string())
-    .bind(i64::from(approval.is_same_browser))
+    .bind(approval.is_same_browser)
     .bind(to_json(&approval.shown)?)
     .bind(approval.requested_at.millis())
     .bind(approval.expires_at.millis())

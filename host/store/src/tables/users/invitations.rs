@@ -207,7 +207,7 @@ impl Store {
         .bind(after.map(|after| after.term.clone()).unwrap_or_default())
         .bind(state.map(InvitationState::as_str).unwrap_or_default())
         .bind(now.millis())
-        .bind(i64::from(limit))
+        .bind(limit)
         .bind(after.map(|after| after.id.clone()).unwrap_or_default())
         .fetch_all(&self.readers)
         .await?;

@@ -225,11 +225,7 @@ impl Store {
         if order.is_by_name() {
             query = query.bind(key);
         }
-        query
-            .bind(id)
-            .bind(i64::from(limit))
-            .fetch_values(&self.readers)
-            .await
+        query.bind(id).bind(limit).fetch_values(&self.readers).await
     }
 
     /// Up to `limit` users with a search term that begins with `prefix`, in the order of the terms. Each user is
@@ -271,7 +267,7 @@ impl Store {
                 .bind(after.1)
                 .bind(end)
                 .bind(first)
-                .bind(i64::from(limit))
+                .bind(limit)
                 .bind(of)
                 .bind(also)
                 .fetch_all(&self.readers)
@@ -315,7 +311,7 @@ impl Store {
             .bind(after.1)
             .bind(end)
             .bind(first)
-            .bind(i64::from(limit))
+            .bind(limit)
             .bind(application.to_string())
             .bind(state.as_str())
             .fetch_all(&self.readers)

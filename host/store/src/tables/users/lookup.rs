@@ -67,7 +67,7 @@ impl Store {
              FROM users WHERE id > $1 ORDER BY id LIMIT $2"),
         )
         .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()

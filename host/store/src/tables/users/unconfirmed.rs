@@ -84,7 +84,7 @@ impl Store {
         sql::query_as::<UserRow>(statement)
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
             .bind(application.map(ToString::to_string).unwrap_or_default())
-            .bind(i64::from(limit))
+            .bind(limit)
             .fetch_values(&self.readers)
             .await
     }

@@ -94,7 +94,7 @@ async fn update(
     .bind(user.state.as_str())
     .bind(user.updated_at.millis())
     .bind(user.version)
-    .bind(i64::from(user.email_confirmed))
+    .bind(user.email_confirmed)
     .bind(sort_key(user))
     .execute(&mut *db)
     .await?;
@@ -117,7 +117,7 @@ async fn update(
         }
     }
     if user.state != before {
-        counts::note_change(db, was.state, user.state).await?;
+        counts::record_change(db, was.state, user.state).await?;
         deprovisioning::deprovision_user(db, user.id, user.state, user.updated_at).await?;
         if was.state == LifecycleState::Invited {
             enrolment_links::end_links(db, user.id).await?;

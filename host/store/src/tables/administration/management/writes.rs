@@ -317,19 +317,19 @@ async fn manage(
     id: String,
     (owner, key): (&ManifestOwner, &ManifestKey),
 ) -> Result<VersionedWrite> {
-    let noted = sql::query(statement)
+    let written = sql::query(statement)
         .bind(id)
         .bind(owner.to_string())
         .bind(key.to_string())
         .execute(db)
         .await
         .map_err(taken(KEY));
-    added(noted)
+    stale_if_taken(written)
 }
 
 /// If another request took the key meanwhile, the plan is stale.
-fn added(noted: Result<u64>) -> Result<VersionedWrite> {
-    match noted {
+fn stale_if_taken(written: Result<u64>) -> Result<VersionedWrite> {
+    match written {
         Ok(rows) => Ok(VersionedWrite::of_rows(rows)),
         Err(StoreError::Taken(_)) => Ok(VersionedWrite::Stale),
         Err(error) => Err(error),
@@ -363,7 +363,7 @@ async fn manage_account(
     owner: &ManifestOwner,
     id: AccountId,
 ) -> Result<VersionedWrite> {
-    let noted = sql::query(
+    let written = sql::query(
         "INSERT INTO managed_accounts (account_id, managed_by) VALUES ($1, $2)
          ON CONFLICT (account_id) DO UPDATE SET managed_by = excluded.managed_by",
     )
@@ -371,5 +371,5 @@ async fn manage_account(
     .bind(owner.to_string())
     .execute(db)
     .await?;
-    Ok(VersionedWrite::of_rows(noted))
+    Ok(VersionedWrite::of_rows(written))
 }
