@@ -14,6 +14,7 @@ pub mod postgres_messages;
 mod process;
 mod read;
 mod run;
+mod test_user;
 pub mod tls;
 mod vendor_load;
 
@@ -53,6 +54,7 @@ pub use read::{
     jwt_header, listen, locked, parse_json, read_bytes, read_file, temp_folder, utf8, write_file,
 };
 pub use run::{Pipes, Run};
+pub use test_user::TestUser;
 pub use vendor_load::{VendorLoad, slow_vendor, vendor_load};
 
 /// The folder that the instances of all tests share. It stores compiled plugins, because their compilation takes longer
@@ -140,6 +142,26 @@ impl TestHost {
     pub async fn start_with_settings(settings: &str) -> Self {
         Self::start_with(HostOptions {
             settings,
+            ..HostOptions::default()
+        })
+        .await
+    }
+
+    /// Starts an instance on this database with additional settings.
+    pub async fn start_on_with(database: Database, settings: &str) -> Self {
+        Self::start_with(HostOptions {
+            database,
+            settings,
+            ..HostOptions::default()
+        })
+        .await
+    }
+
+    /// Starts an instance on this database with these plugins.
+    pub async fn start_on_with_plugins(database: Database, plugins: &str) -> Self {
+        Self::start_with(HostOptions {
+            database,
+            plugins,
             ..HostOptions::default()
         })
         .await
@@ -381,33 +403,6 @@ impl Admin {
         )
         .await
     }
-
-    /// Creates the user Ada with a device, and a web application in which she has an account.
-    pub async fn ada(&self) -> TestUser {
-        let application = self.web_application().await;
-        self.user_with_account("ada", application).await
-    }
-
-    /// Creates a user with a device, and with an account in this application.
-    pub async fn user_with_account(&self, name: &str, application: Application) -> TestUser {
-        let user = self.user(name).await;
-        let device = self.authenticator(&user).await;
-        let account = self.account(&user, &application).await;
-        TestUser {
-            user,
-            device,
-            application,
-            account,
-        }
-    }
-}
-
-/// A user with a device and an account in an application.
-pub struct TestUser {
-    pub user: Value,
-    pub device: Device,
-    pub application: Application,
-    pub account: Value,
 }
 
 /// An application with its credentials.
@@ -476,44 +471,6 @@ impl Application {
         let response = request.response().await;
         assert_eq!(response.headers()["cache-control"], "no-store");
         (response.status(), response.read_json().await)
-    }
-}
-
-impl TestUser {
-    /// Signs in with this browser, approves on the device, and returns the authorization code.
-    pub async fn sign_in(&self, browser: &Browser) -> String {
-        let page = self.begin_sign_in(browser, &[]).await;
-        self.approve(&page).await;
-        browser.finish(&page.url).await.parameter("code")
-    }
-
-    /// Does the same with these changes to the request. The user consents.
-    pub async fn sign_in_with(
-        &self,
-        browser: &Browser,
-        changes: &[(&str, Option<&str>)],
-    ) -> String {
-        let page = self.begin_sign_in(browser, changes).await;
-        self.approve(&page).await;
-        browser.finish(&page.url).await.parameter("code")
-    }
-
-    /// Starts a sign-in, submits the user's name, and returns the waiting page.
-    pub async fn begin_sign_in(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
-        let login = self.application.login_page(browser, changes).await;
-        login.submit_name(self.user["name"].text()).await
-    }
-
-    /// Types the number of the waiting page on the device, for the newest request first.
-    pub async fn approve(&self, waiting: &Page) {
-        let requests = self.device.pending_requests(5).await;
-        for request in requests.iter().rev() {
-            match self.device.decide(request, Some(&waiting.number())).await {
-                Ok(outcome) => return assert_eq!(outcome, "approved"),
-                Err(error) => assert!(error.to_string().starts_with("number_mismatch"), "{error}"),
-            }
-        }
-        panic!("no pending request has the number of the page: {requests:?}");
     }
 }
 

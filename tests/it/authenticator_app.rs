@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
 
 use crate::harness::{
-    Browser, Database, Device, HostOptions, Json, Parsed, TestHost, Text, component, id, plugins,
+    Browser, Database, Device, Json, Parsed, TestHost, Text, component, id, plugins,
 };
 use crate::javascript::{run, run_with};
 
@@ -168,12 +168,7 @@ async fn requests_reach_devices_with_and_without_push_and_are_answered_once_in_c
 async fn a_device_shows_the_outcomes_of_its_users_last_requests(database: Database) {
     let settings = "[approvals]\ndenial_cooldowns = []\nreport_cooldown = \
          \"0s\"\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     let ada = host.ada().await;
     let eve = host.user_with_account("eve", ada.application.clone()).await;
     let history = async |device: &Device| {

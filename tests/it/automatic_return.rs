@@ -20,9 +20,7 @@ fn returns(page: &Page) -> String {
 
 #[tokio::test]
 async fn a_denied_sign_in_returns_once_without_a_click_or_a_script() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let ended = denied(&ada, &browser, &[]).await;
     assert_eq!(ended.outcome(), "denied");
     assert!(
@@ -60,9 +58,7 @@ async fn a_denied_sign_in_returns_once_without_a_click_or_a_script() {
 
 #[tokio::test]
 async fn a_user_can_stay_or_retry() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let ended = denied(&ada, &browser, &[]).await;
     let address = returns(&ended);
     assert!(
@@ -112,9 +108,7 @@ async fn a_user_can_stay_or_retry() {
 
 #[tokio::test]
 async fn the_return_url_works_in_its_browser_only() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let ended = denied(&ada, &browser, &[]).await;
     let address = returns(&ended);
     assert_eq!(
@@ -149,9 +143,7 @@ async fn the_return_url_works_in_its_browser_only() {
 
 #[tokio::test]
 async fn a_return_token_is_bound_to_its_attempt() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let first = denied(&ada, &browser, &[]).await;
     let old = returns(&first);
     let login = first.retry().await;
@@ -182,9 +174,7 @@ async fn denied_later(host: &TestHost, ada: &TestUser, browser: &Browser) -> Pag
 
 #[tokio::test]
 async fn each_failure_returns_and_a_pending_sign_in_does_not() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let error = async |page: &Page| browser.get(&returns(page)).await.parameter("error");
 
     let waiting = ada.begin_sign_in(&browser, &[]).await;
@@ -230,9 +220,7 @@ async fn each_failure_returns_and_a_pending_sign_in_does_not() {
 
 #[tokio::test]
 async fn form_post_returns_automatically_and_local_pages_stay() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let ended = denied(&ada, &browser, &[("response_mode", Some("form_post"))]).await;
     let posted = browser.get(&returns(&ended)).await;
     assert_eq!(

@@ -19,8 +19,7 @@ fn secret_of(browser: &Browser) -> Secret {
 
 #[both_databases]
 async fn another_approval_of_the_same_sign_in_does_not_complete_it(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let grace = host
         .user_with_account("grace", host.web_application().await)
         .await;

@@ -20,12 +20,7 @@ async fn host() -> TestHost {
 async fn invited_user(host: &TestHost, name: &str, role: Option<&str>) -> (Value, String) {
     let user = host.user(name).await;
     if let Some(role) = role {
-        host.admin_ok(
-            Method::PATCH,
-            &format!("/users/{}", id(&user)),
-            json!({"console_role": role}),
-        )
-        .await;
+        host.set_console_role(&user, role).await;
     }
     let enrolment = host.enrolment_link(&user).await;
     (user, enrolment)
@@ -269,9 +264,7 @@ async fn each_known_program_can_be_connected_in_the_console() {
 
 #[tokio::test]
 async fn unauthenticated_browsers_get_an_empty_console_page() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let front = browser.get("/admin").await;
     assert!(
         front.location().path().starts_with("/login/"),

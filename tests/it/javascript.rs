@@ -117,8 +117,7 @@ async fn openid_client_signs_in_to_a_native_application() {
 
 #[tokio::test]
 async fn openid_client_receives_the_denial() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let mut sign_in = SignIn::start(&host, &ada.application);
     sign_in.number().await;
     let requests = ada.device.pending_requests(10).await;
@@ -133,8 +132,7 @@ async fn openid_client_receives_the_denial() {
 
 #[tokio::test]
 async fn openid_client_receives_the_expiry() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let mut sign_in = SignIn::start(&host, &ada.application);
     sign_in.number().await;
     host.advance(120);
@@ -209,12 +207,7 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
     let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada.user)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    host.set_console_role(&ada.user, "owner").await;
     let link = host.enrolment_link(&ada.user).await;
     let link = link.as_str();
     let request = format!("{}{}", host.base, ada.application.request(&[]));
@@ -231,12 +224,7 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
 async fn an_owner_approves_a_protected_action_in_chromium() {
     let host = TestHost::start().await;
     let (ada, bob) = (host.user("ada").await, host.user("<b>bob</b>").await);
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    host.set_console_role(&ada, "owner").await;
     let link = host.enrolment_link(&ada).await;
     let link = link.as_str();
     run_with(
@@ -255,12 +243,7 @@ async fn an_owner_approves_a_protected_action_in_chromium() {
 async fn an_owner_runs_test_sign_ins_of_two_applications_in_chromium() {
     let host = TestHost::start().await;
     let ada = host.user("ada").await;
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    host.set_console_role(&ada, "owner").await;
     let enrolment = host
         .admin_ok(
             Method::POST,
@@ -287,12 +270,7 @@ async fn a_user_signs_in_by_qr_code_in_chromium() {
     let mut links = Vec::new();
     for name in ["ada", "bob"] {
         let user = host.user(name).await;
-        host.admin_ok(
-            Method::PATCH,
-            &format!("/users/{}", id(&user)),
-            json!({"console_role": "owner"}),
-        )
-        .await;
+        host.set_console_role(&user, "owner").await;
         links.push(
             host.admin_ok(
                 Method::POST,
@@ -317,12 +295,7 @@ async fn a_device_lists_pending_requests_and_names_the_request_of_a_typed_number
     let settings = "[lifetimes]\napproval = \"10m\"\n";
     let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada.user)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    host.set_console_role(&ada.user, "owner").await;
     let enrolment = host
         .admin_ok(
             Method::POST,

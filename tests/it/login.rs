@@ -13,8 +13,7 @@ use crate::harness::{
 
 #[tokio::test]
 async fn the_device_shows_the_browser_but_never_the_matching_number() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let reply = ada
         .device
@@ -41,9 +40,7 @@ async fn the_device_shows_the_browser_but_never_the_matching_number() {
 
 #[tokio::test]
 async fn a_denial_is_shown_to_the_user_and_returned_to_the_application() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = ada.begin_sign_in(&browser, &[]).await;
     let requests = ada.device.pending_requests(5).await;
     assert_eq!(ada.device.deny(&requests[0]).await, "denied");
@@ -61,9 +58,7 @@ async fn a_denial_is_shown_to_the_user_and_returned_to_the_application() {
 
 #[tokio::test]
 async fn a_sign_in_expires_after_two_minutes_and_can_be_retried() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = ada.begin_sign_in(&browser, &[]).await;
     let requests = ada.device.pending_requests(5).await;
     host.advance(119);
@@ -91,9 +86,7 @@ async fn a_sign_in_expires_after_two_minutes_and_can_be_retried() {
 
 #[tokio::test]
 async fn a_cancelled_sign_in_cannot_be_approved() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = ada.begin_sign_in(&browser, &[]).await;
     let requests = ada.device.pending_requests(5).await;
     let ended = page.cancel().await.followed().await;
@@ -154,8 +147,7 @@ async fn visible_pages(host: &TestHost, request: &str, name: &str) -> (String, S
 
 #[tokio::test]
 async fn responses_do_not_reveal_whether_a_user_exists_or_may_sign_in() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let request = ada.application.request(&[]);
     let known = visible_pages(&host, &request, "ada").await;
     assert_eq!(visible_pages(&host, &request, "nobody").await, known);
@@ -175,8 +167,7 @@ async fn responses_do_not_reveal_whether_a_user_exists_or_may_sign_in() {
 
 #[tokio::test]
 async fn a_user_suspended_before_or_after_approval_is_not_signed_in() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let user = format!("/users/{}", id(&ada.user));
     let browser = Browser::new(&host.base);
     let page = ada.begin_sign_in(&browser, &[]).await;
@@ -222,9 +213,7 @@ async fn a_user_suspended_before_or_after_approval_is_not_signed_in() {
 
 #[tokio::test]
 async fn a_wrong_number_is_rejected_and_three_end_the_request() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = ada.begin_sign_in(&browser, &[]).await;
     let request = &ada.device.pending_requests(5).await[0];
     // No number is below 10. A repeated number counts once.
@@ -258,8 +247,7 @@ async fn a_wrong_number_is_rejected_and_three_end_the_request() {
 
 #[tokio::test]
 async fn a_proof_over_other_content_is_rejected() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let page = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let request = &ada.device.pending_requests(5).await[0];
     let number = page.number();
@@ -306,8 +294,7 @@ async fn a_proof_over_other_content_is_rejected() {
 
 #[tokio::test]
 async fn a_proof_is_bound_to_its_approval_and_cannot_be_replayed() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
     let page = ada.begin_sign_in(&first, &[]).await;
     let old = ada.device.pending_requests(5).await.remove(0);
@@ -352,8 +339,7 @@ async fn a_proof_is_bound_to_its_approval_and_cannot_be_replayed() {
 
 #[tokio::test]
 async fn requests_by_name_and_email_are_shown_and_complete_their_own_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
     let by_name = ada.begin_sign_in(&first, &[]).await;
     host.advance(1);
@@ -383,8 +369,7 @@ async fn requests_by_name_and_email_are_shown_and_complete_their_own_browser() {
 
 #[tokio::test]
 async fn other_users_and_revoked_devices_cannot_approve() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let eve = host.user("eve").await;
     let eves_phone = host.authenticator(&eve).await;
     let browser = Browser::new(&host.base);
@@ -421,8 +406,7 @@ async fn other_users_and_revoked_devices_cannot_approve() {
 
 #[tokio::test]
 async fn device_calls_are_signed_over_path_body_and_time() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let url = format!("{}/authenticator/api/requests", host.base);
     let now = host.host.now().seconds();
     let statement = |time: i64, path: &str| {
@@ -507,9 +491,7 @@ async fn of_fifty_decisions_on_one_request_one_counts(database: Database) {
 
 #[tokio::test]
 async fn the_waiting_page_is_notified_at_once() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = ada.begin_sign_in(&browser, &[]).await;
     assert!(
         page.body
@@ -554,9 +536,7 @@ async fn an_enrolment_link_is_valid_once_for_a_day() {
 
 #[tokio::test]
 async fn the_console_requires_an_administrator_signed_in_with_a_device() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let login = browser.get("/admin").await.followed().await;
     let page = login.submit_name("ada").await;
     ada.approve(&page).await;
@@ -567,12 +547,7 @@ async fn the_console_requires_an_administrator_signed_in_with_a_device() {
         !browser.get("/").await.body.contains(to_console),
         "the start page links no other user to the console"
     );
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada.user)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    host.set_console_role(&ada.user, "owner").await;
     // A user with a new role must sign in again, because another user may have begun the earlier session.
     let login = browser.get("/admin").await.followed().await;
     let page = login.submit_name("ada").await;

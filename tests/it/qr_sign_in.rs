@@ -25,9 +25,7 @@ pub fn code(page: &Page) -> String {
 
 #[tokio::test]
 async fn scanning_the_code_prompts_the_device_and_the_number_signs_in() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let login = ada.application.login_page(&browser, &[]).await;
     let news = browser.stream(&format!("{}/events", login.path())).await;
     ada.device.scan_code(&code(&login)).await;
@@ -56,8 +54,7 @@ async fn scanning_the_code_prompts_the_device_and_the_number_signs_in() {
 
 #[tokio::test]
 async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let bob = host.user_with_account("bob", ada.application.clone()).await;
     let browser = Browser::new(&host.base);
     let login = ada.application.login_page(&browser, &[]).await;
@@ -143,8 +140,7 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
 
 #[tokio::test]
 async fn a_relayed_qr_code_names_its_own_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     // A relay: it fetches the login page with a browser of its own, and shows the code to Ada.
     let relay = Browser::new(&host.base);
     let login = ada.application.login_page(&relay, &[]).await;
@@ -169,9 +165,7 @@ async fn a_relayed_qr_code_names_its_own_browser() {
 
 #[tokio::test]
 async fn a_rejected_scan_is_shown_on_the_device_but_not_in_the_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let login = ada.application.login_page(&browser, &[]).await;
     host.admin_ok(
         Method::PATCH,
@@ -248,8 +242,7 @@ async fn flooding_a_name_does_not_block_its_qr_sign_in(database: Database) {
 
 #[tokio::test]
 async fn a_qr_sign_in_is_replaced_only_by_the_same_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (first, login) = started(&host, &ada).await;
     ada.device.scan_code(&code(&login)).await;
     let one = ada.device.pending_requests(0).await[0].clone();
@@ -271,8 +264,7 @@ async fn a_qr_sign_in_is_replaced_only_by_the_same_browser() {
 /// The waiting page of a typed request also shows the code. A user who scans it signs in there, with another number.
 #[tokio::test]
 async fn scanning_a_waiting_page_replaces_its_typed_request() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for name in ["ada", "nobody"] {
         let (browser, login) = started(&host, &ada).await;
         let waiting = login.submit_name(name).await;
@@ -352,8 +344,7 @@ async fn scans_are_limited_per_device() {
 
 #[tokio::test]
 async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (browser, login) = started(&host, &ada).await;
     let link = code(&login);
     let preview = ada.device.preview_login(&link).await.expect("a preview");
@@ -386,9 +377,7 @@ async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
 
 #[tokio::test]
 async fn a_browser_remembers_a_name_only_if_the_user_agrees() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let again = async || ada.application.login_page(&browser, &[]).await;
     let value = |page: &Page| {
         let field = page.body.split("id=\"name\"").nth(1).expect("the field");
@@ -456,8 +445,7 @@ fn session_cookie(page: &Page) -> bool {
 
 #[tokio::test]
 async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let eve = host.user_with_account("eve", ada.application.clone()).await;
     // Eve sees Ada's screen: first the code, and then the number.
     let (browser, login) = started(&host, &ada).await;
@@ -542,8 +530,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
 
 #[tokio::test]
 async fn a_browser_known_to_the_user_continues_after_a_scan_without_a_click() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     // The browser has a session of the same user.
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;

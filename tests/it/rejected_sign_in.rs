@@ -18,8 +18,7 @@ async fn rejected(host: &TestHost, ada: &TestUser, browser: &Browser) -> Page {
 
 #[both_databases]
 async fn the_audit_log_has_a_rejected_sign_in_with_the_reference_of_its_page(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let browser = Browser::new(&host.base);
     let ended = rejected(&host, &ada, &browser).await;
     assert_eq!(ended.outcome(), "rejected");
@@ -45,9 +44,7 @@ async fn the_audit_log_has_a_rejected_sign_in_with_the_reference_of_its_page(dat
 
 #[tokio::test]
 async fn the_user_finds_the_reference_in_the_portal() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let ended = rejected(&host, &ada, &browser).await;
     let reference = ended.between("id=\"reference\"><code>", "<");
     let activity = through_login(&ada, &browser.get("/activity").await).await;

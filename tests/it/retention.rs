@@ -147,10 +147,8 @@ impl Fixture {
 
 #[both_databases]
 async fn a_token_without_a_family_is_invalid_without_an_error(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
+    let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
     let token = tokens["access_token"].text();
     assert_eq!(
         userinfo(&host, token).await.0,
@@ -318,8 +316,7 @@ async fn retention_does_not_scan_active_sessions() {
 
 #[both_databases]
 async fn unused_codes_are_deleted_and_used_codes_are_kept(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let (forgotten, exchanged) = (Browser::new(&host.base), Browser::new(&host.base));
     ada.sign_in(&forgotten).await;
     let code = ada.sign_in(&exchanged).await;

@@ -116,8 +116,7 @@ fn token(link: &str) -> &str {
 
 #[both_databases]
 async fn an_authenticator_in_the_browser_needs_no_number(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let browser = Browser::new(&host.base);
     let login = ada.application.login_page(&browser, &[]).await;
     let installed = Installed {
@@ -155,8 +154,7 @@ async fn an_authenticator_in_the_browser_needs_no_number(database: Database) {
 /// The other browser has the same address and the same User-Agent. Its user opened the link of the login page.
 #[both_databases]
 async fn another_browser_cannot_approve_without_the_number(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let attacker = Browser::new(&host.base);
     let login = ada.application.login_page(&attacker, &[]).await;
     let own = Browser::new(&host.base);
@@ -196,8 +194,7 @@ async fn another_browser_cannot_approve_without_the_number(database: Database) {
 /// The name was typed. The request still belongs to the browser.
 #[both_databases]
 async fn a_typed_request_needs_no_number_in_its_own_browser_only(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let (own, other) = (Browser::new(&host.base), Browser::new(&host.base));
     ada.application.login_page(&other, &[]).await;
     let login = ada.application.login_page(&own, &[]).await;
@@ -223,9 +220,7 @@ async fn a_typed_request_needs_no_number_in_its_own_browser_only(database: Datab
 /// A response may be lost in transit, so the device may ask again.
 #[tokio::test]
 async fn a_device_that_scans_again_receives_the_same_request() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let login = ada.application.login_page(&browser, &[]).await;
     let installed = Installed {
         device: &ada.device,
@@ -242,9 +237,7 @@ async fn a_device_that_scans_again_receives_the_same_request() {
 
 #[tokio::test]
 async fn proofs_with_and_without_a_number_are_not_interchangeable() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let login = ada.application.login_page(&browser, &[]).await;
     let installed = Installed {
         device: &ada.device,

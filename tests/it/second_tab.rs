@@ -1,7 +1,6 @@
 //! A sign-in page in a second tab notices the session that the first tab began.
 
 use reqwest::StatusCode;
-use serde_json::json;
 
 use crate::harness::{Browser, Page, TestHost, TestUser, Text};
 use crate::saml::service_provider::TestServiceProvider;
@@ -23,9 +22,7 @@ async fn sign_in_elsewhere(ada: &TestUser, browser: &Browser) {
 
 #[tokio::test]
 async fn the_page_offers_the_session_on_reload_and_when_its_form_is_sent() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let reloaded = ada.application.login_page(&browser, &[]).await;
     let sent = ada.application.login_page(&browser, &[]).await;
     let login = ada
@@ -61,8 +58,7 @@ async fn the_page_offers_the_session_on_reload_and_when_its_form_is_sent() {
 
 #[tokio::test]
 async fn another_browser_is_offered_nothing() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (browser, other) = (Browser::new(&host.base), Browser::new(&host.base));
     let page = ada.application.login_page(&other, &[]).await;
     sign_in_elsewhere(&ada, &browser).await;
@@ -71,9 +67,7 @@ async fn another_browser_is_offered_nothing() {
 
 #[tokio::test]
 async fn a_sign_in_to_an_own_page_continues_too() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let begun = browser.get("/devices").await.followed().await;
     let login = begun.followed().await;
     sign_in_elsewhere(&ada, &browser).await;
@@ -88,9 +82,7 @@ async fn a_sign_in_to_an_own_page_continues_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_provider_gets_its_assertion_about_the_session() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     let request = service_provider.request(&host);
     let login = service_provider.begin(&browser, &request, None).await;

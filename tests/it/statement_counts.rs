@@ -71,8 +71,7 @@ async fn counted(host: &TestHost, ada: &TestUser, statements: &Statements) -> Co
 #[tokio::test]
 async fn groups_add_no_statement_to_a_sign_in() {
     let statements = Statements::capture();
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     // The first sign-in fills the caches of keys, applications and users.
     counted(&host, &ada, &statements).await;
     let before = counted(&host, &ada, &statements).await;

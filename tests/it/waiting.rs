@@ -90,8 +90,7 @@ async fn until(what: &str, done: impl Fn() -> bool) {
 #[both_databases]
 async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Database) {
     let statements = Statements::capture();
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let services = &host.host;
     let page = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let code = ada
@@ -168,8 +167,7 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
 #[both_databases]
 async fn a_change_on_another_instance_wakes_waiting_requests(database: Database) {
     let statements = Statements::capture();
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let options = HostOptions {
         database,
         ..HostOptions::default()
@@ -235,8 +233,7 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
 
 #[both_databases]
 async fn the_expiry_of_a_request_ends_a_wait_without_a_change(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let request = ada.device.pending_requests(0).await[0].id;
     let phone = more_devices_of(&host, &ada, 1).await.remove(0);
@@ -265,8 +262,7 @@ async fn the_expiry_of_a_request_ends_a_wait_without_a_change(database: Database
 #[both_databases]
 async fn a_long_poll_without_a_change_costs_few_statements(database: Database) {
     let statements = Statements::capture();
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (_host, ada) = TestHost::start_on(database).await.with_ada().await;
     let before = statements.executed().len();
     let path = "/authenticator/api/requests";
     let reply = ada.device.call(Method::GET, path, "?wait=1", Vec::new());
@@ -296,8 +292,7 @@ async fn a_long_poll_without_a_change_costs_few_statements(database: Database) {
 
 #[both_databases]
 async fn a_poll_of_a_revoked_device_ends_at_once(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let phone = more_devices_of(&host, &ada, 1).await.remove(0);
     let revoke = format!("/devices/{}", phone.id);
     host.admin_ok(Method::DELETE, &revoke, serde_json::json!({}))
@@ -333,8 +328,7 @@ async fn a_change_that_commits_after_later_ones_is_not_missed() {
 
 #[both_databases]
 async fn a_device_has_two_long_polls_and_the_newest_replaces_the_oldest(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let poll = async || {
         let path = "/authenticator/api/requests";
         let reply = ada.device.call(Method::GET, path, "?wait=30", Vec::new());

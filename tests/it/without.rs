@@ -53,9 +53,7 @@ async fn a_browser_without_storage_and_a_second_tab_sign_in_in_chromium() {
 
 #[tokio::test]
 async fn the_event_stream_begins_with_an_event_and_repeats_it() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = ada.begin_sign_in(&browser, &[]).await;
     let mut events = browser
         .stream(&format!("{}/events", page.path()))
@@ -80,8 +78,7 @@ async fn state_of(browser: &Browser, path: &str) -> String {
 
 #[tokio::test]
 async fn the_state_of_a_sign_in_is_that_of_its_current_page() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let shown = |page: &crate::harness::Page| page.between("data-state=\"", "\"");
     for name in ["ada", "nobody"] {
         let browser = Browser::new(&host.base);

@@ -12,7 +12,7 @@ mod requests;
 
 use std::time::Instant;
 
-use assent_tests::harness::{Database, HostOptions, TestHost};
+use assent_tests::harness::{Database, TestHost};
 
 use data_set::DataSet;
 
@@ -49,12 +49,7 @@ fn main() {
 async fn measure(database: Database, count: u32) -> Vec<String> {
     let started = Instant::now();
     let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }\n";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     let made = DataSet::create(&host, count).await;
     println!(
         "\n{database:?}: {count} users, accounts and entries, made in {:.0?}",

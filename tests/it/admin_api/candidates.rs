@@ -185,8 +185,7 @@ async fn no_body_format_hides_a_component_from_the_approval() {
 
 #[tokio::test]
 async fn service_applications_cannot_upload_components_but_the_server_token_can() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/applications/{}/claims-preview", ada.application.id);
     let service = service(&host, &["admin:operate", "admin:applications"]).await;
     for name in ["hostile-mapper", "account-roles"] {

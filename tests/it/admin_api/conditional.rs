@@ -146,8 +146,7 @@ async fn if_match_updates_only_the_matching_version(database: Database) {
 
 #[tokio::test]
 async fn if_match_is_rejected_for_resources_without_versions() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let caller = Caller::machine(&host);
     let path = format!("/users/{}/sessions", id(&ada.user));
     let refused = with(

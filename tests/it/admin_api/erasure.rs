@@ -14,10 +14,7 @@ use crate::lifecycle::entries;
 
 async fn erase(host: &TestHost, user: &Value) {
     let path = format!("/users/{}", id(user));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-        .await;
-    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-        .await;
+    host.erase_user(&path).await;
 }
 
 #[both_databases]

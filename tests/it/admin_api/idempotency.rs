@@ -103,8 +103,7 @@ async fn concurrent_requests_with_one_idempotency_key_run_once(database: Databas
 
 #[tokio::test]
 async fn idempotency_keys_expire_after_a_day_and_rejected_requests_release_them() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/users/{}/enrolments", id(&ada.user));
     let caller = Caller::machine(&host);
     let refused = post(&caller, "/users", "k", &json!({"name": "a b"})).await;

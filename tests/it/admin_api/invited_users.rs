@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::protected_actions::{owner, refused, requested, waiting};
 use super::{Caller, console_caller, service};
 use crate::channels::vendor::Vendor;
-use crate::harness::{Database, HostOptions, TestHost, Text, http_client, id, plugins};
+use crate::harness::{Database, TestHost, Text, http_client, id, plugins};
 use crate::mail::{MailServer, Security};
 
 async fn is_open(host: &TestHost, link: &str) -> bool {
@@ -51,12 +51,7 @@ fn ways(user: &Value) -> Vec<(Method, String, Value, StatusCode)> {
 async fn nobody_becomes_an_invited_user_without_an_approval(database: Database) {
     let vendor = Vendor::start(500).await;
     let channels = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(HostOptions {
-        database,
-        plugins: &channels,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with_plugins(database, &channels).await;
     let support = console_caller(&host, "sue", "support").await;
     let (console, grace) = owner(&host).await;
     let bob = host.user("bob").await;
@@ -124,12 +119,7 @@ async fn nobody_becomes_an_invited_user_without_an_approval(database: Database) 
 async fn support_lets_the_server_send_a_link_to_the_users_own_address(database: Database) {
     let mut server = MailServer::start(Security::None).await;
     let settings = server.settings();
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, &settings).await;
     let support = console_caller(&host, "sue", "support").await;
     let bob = host.user("bob").await;
     let body = json!({"users": [id(&bob)], "delivery": "email"});
@@ -175,12 +165,7 @@ async fn a_new_address_or_name_ends_the_open_link(database: Database) {
 async fn a_queued_mail_is_not_sent_after_a_change_of_the_address(database: Database) {
     let mut server = MailServer::start(Security::None).await;
     let settings = server.settings();
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, &settings).await;
     server.answer(Some("451 4.3.0 later")).await;
     let bob = host.user("bob").await;
     let body = json!({"users": [id(&bob)], "delivery": "email"});
@@ -198,12 +183,7 @@ async fn a_queued_mail_is_not_sent_after_a_change_of_the_address(database: Datab
 async fn a_mailed_link_confirms_and_verifies_the_address(database: Database) {
     let mut server = MailServer::start(Security::None).await;
     let settings = server.settings();
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, &settings).await;
     let support = console_caller(&host, "sue", "support").await;
     let new = async |name: &str| {
         let body = json!({"name": name, "email": format!("{name}@corp.example")});
@@ -364,12 +344,7 @@ async fn a_name_that_is_another_address_needs_an_approval(database: Database) {
 async fn another_address_does_not_confirm_the_name_that_support_chose(database: Database) {
     let mut server = MailServer::start(Security::None).await;
     let settings = server.settings();
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, &settings).await;
     let support = console_caller(&host, "sue", "support").await;
     let body = json!({"name": "ceo@corp.example", "email": "ceo@corp.example"});
     let user = support.call(Method::POST, "/users", body).await.success();

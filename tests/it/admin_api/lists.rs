@@ -141,8 +141,7 @@ async fn a_user_with_another_name_has_another_place(database: Database) {
 
 #[both_databases]
 async fn lists_show_the_last_sign_in(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     user(&host, "bob", None).await;
     let first = async |path: &str| {
         let list = host.admin_ok(Method::GET, path, Value::Null).await;
@@ -178,10 +177,7 @@ async fn lists_show_the_last_sign_in(database: Database) {
     );
     // The time of a sign-in is personal data, so an erasure removes it.
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-        .await;
-    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-        .await;
+    host.erase_user(&path).await;
     assert_eq!(
         first("/users?state=terminated").await["last_sign_in_at"],
         Value::Null

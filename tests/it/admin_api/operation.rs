@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::Caller;
-use crate::harness::{Browser, Database, HostOptions, Json, TestHost, TestUser, Text};
+use crate::harness::{Browser, Database, Json, TestHost, TestUser, Text};
 
 #[tokio::test]
 async fn signing_keys_are_rotated_and_revoked() {
@@ -73,8 +73,7 @@ async fn signing_keys_are_rotated_and_revoked() {
 
 #[tokio::test]
 async fn plugins_are_listed_with_their_grants() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
     let returned = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
     let mapper = &returned["plugins"][0];
@@ -93,12 +92,7 @@ async fn plugins_are_listed_with_their_grants() {
 #[both_databases]
 async fn settings_are_listed_with_their_source_and_without_secrets(database: Database) {
     let settings = "operator = \"Example\"\n";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     let returned = host.admin_ok(Method::GET, "/settings", Value::Null).await;
     let items = returned["items"].items();
     let of = |key: &str| {
@@ -142,12 +136,7 @@ async fn settings_are_listed_with_their_source_and_without_secrets(database: Dat
 /// Starts an instance with two users. Ada signed in a minute ago, at the beginning of an hour.
 async fn with_sign_in(database: Database) -> (TestHost, TestUser) {
     let settings = "[lifetimes]\nadmin_token = \"1d\"\n";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     // All events are in one hour, at any time of the test run.
     let in_hour = host.host.now().seconds().rem_euclid(3600);
     host.advance(3600 - u64::try_from(in_hour).expect("a part of an hour"));

@@ -34,8 +34,7 @@ async fn deny_an_action(host: &TestHost) {
 
 #[both_databases]
 async fn each_outcome_is_counted_by_itself_and_without_actions(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     deny_an_action(&host).await;
     // A wrong number, and then the right one.
     let page = begun(&host, &ada).await;

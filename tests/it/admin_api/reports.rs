@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use super::protected_actions::{refused, requested, waiting};
 use super::{Administrator, Caller, console_caller};
-use crate::harness::{
-    Body, Browser, Database, HostOptions, Respond, TestHost, TestUser, Text, http_client, id,
-};
+use crate::harness::{Body, Browser, Database, Respond, TestHost, TestUser, Text, http_client, id};
 use crate::lifecycle::entries;
 
 /// Begins a sign-in with the user's name in another browser, and reports it on the device.
@@ -39,8 +37,7 @@ async fn listed(host: &TestHost, user: &TestUser) -> Value {
 
 #[both_databases]
 async fn a_report_stays_until_an_administrator_settles_it(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     assert_eq!(open_reports(&host).await, Vec::<Value>::new());
     report(&host, &ada).await;
 
@@ -101,8 +98,7 @@ async fn a_report_stays_until_an_administrator_settles_it(database: Database) {
 
 #[both_databases]
 async fn a_settlement_ends_the_cooldown_the_sessions_and_the_device(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
     host.advance(1);
     report(&host, &ada).await;
@@ -142,8 +138,7 @@ async fn a_settlement_ends_the_cooldown_the_sessions_and_the_device(database: Da
 /// Two administrators settle a report at the same time, again and again: one result, one entry.
 #[both_databases]
 async fn of_concurrent_settlements_one_counts(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     report(&host, &ada).await;
     let path = format!(
         "/reports/{}/settlement",
@@ -172,8 +167,7 @@ async fn of_concurrent_settlements_one_counts(database: Database) {
 
 #[both_databases]
 async fn support_and_auditors_see_reports_and_do_not_settle_them(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     report(&host, &ada).await;
     let path = format!(
         "/reports/{}/settlement",
@@ -208,8 +202,7 @@ async fn support_and_auditors_see_reports_and_do_not_settle_them(database: Datab
 /// The removal of an administrator's device with a settlement needs the approval that the removal itself needs.
 #[both_databases]
 async fn the_removal_of_an_administrators_device_needs_an_approval(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     report(&host, &ada).await;
     let user = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &user, json!({"console_role": "support"}))
@@ -295,8 +288,7 @@ async fn an_administrator_settles_an_own_report_only_with_an_approval(database: 
 
 #[both_databases]
 async fn settled_reports_expire_with_the_audit_log_and_open_ones_stay(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     report(&host, &ada).await;
     ada.device.end_cooldown().await;
     host.advance(1);
@@ -340,14 +332,10 @@ async fn settled_reports_expire_with_the_audit_log_and_open_ones_stay(database: 
 /// An erasure removes the place and the browser of the report.
 #[both_databases]
 async fn an_erasure_deletes_the_reports_of_the_user(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     report(&host, &ada).await;
     let user = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &user, json!({"state": "terminated"}))
-        .await;
-    host.admin_ok(Method::POST, &format!("{user}/erase"), Value::Null)
-        .await;
+    host.erase_user(&user).await;
     assert_eq!(
         open_reports(&host).await,
         Vec::<Value>::new(),
@@ -357,11 +345,7 @@ async fn an_erasure_deletes_the_reports_of_the_user(database: Database) {
 
 #[tokio::test]
 async fn operators_have_a_metric_of_open_reports() {
-    let host = TestHost::start_with(HostOptions {
-        settings: "[metrics]\nlisten = \"127.0.0.1:0\"\n",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_with_settings("[metrics]\nlisten = \"127.0.0.1:0\"\n").await;
     let ada = host.ada().await;
     report(&host, &ada).await;
     let text = http_client()

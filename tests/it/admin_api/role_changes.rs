@@ -30,8 +30,7 @@ struct RoleChange {
 
 impl RoleChange {
     async fn new(database: Database) -> Self {
-        let host = TestHost::start_on(database).await;
-        let ada = host.ada().await;
+        let (host, ada) = TestHost::start_on(database).await.with_ada().await;
         let user = id(&ada.user).parsed();
         let caller = Caller {
             by: AuditContext::SERVER,

@@ -236,10 +236,7 @@ async fn accounts_are_found_by_account_and_user_names(database: Database) {
     .await;
     assert_eq!(names(&host, &format!("{list}?q=byron")).await, "Countess");
     assert_eq!(names(&host, &format!("{list}?q=al%40")).await, "");
-    host.admin_ok(Method::PATCH, &user_path, json!({"state": "terminated"}))
-        .await;
-    host.admin_ok(Method::POST, &format!("{user_path}/erase"), Value::Null)
-        .await;
+    host.erase_user(&user_path).await;
     for q in ["byron", "lovelace", "count", "erased"] {
         assert_eq!(
             names(&host, &format!("{list}?q={q}")).await,

@@ -135,8 +135,7 @@ async fn the_api_shows_the_summary_in_the_requested_language_and_the_approval_ho
 
 #[tokio::test]
 async fn the_device_receives_its_current_name() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (_host, ada) = TestHost::start().await.with_ada().await;
     let before = ada.device.call_ok(Method::GET, "/requests", None).await;
     let path = format!("/devices/{}", ada.device.device());
     ada.device

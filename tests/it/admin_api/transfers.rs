@@ -281,10 +281,7 @@ async fn with_spreadsheet_formulas(database: Database) -> (TestHost, Caller, Str
             }
         }
         if name == "gone" {
-            host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-                .await;
-            host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-                .await;
+            host.erase_user(&path).await;
         }
     }
     let accounts = format!("/applications/{}/accounts", application.id);

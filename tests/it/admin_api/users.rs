@@ -206,12 +206,7 @@ async fn a_link_from_support_is_revoked_when_its_user_gets_a_role() {
         )
         .await
         .success();
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&user)),
-        json!({"console_role": "admin"}),
-    )
-    .await;
+    host.set_console_role(&user, "admin").await;
     let enrolled = Authenticator::enrol(link["link"].text(), "Mine", None).await;
     assert!(enrolled.is_err(), "support is an admin now");
 }
@@ -279,8 +274,7 @@ async fn the_last_owner_cannot_be_removed(database: Database) {
 
 #[tokio::test]
 async fn read_only_members_are_rejected_and_listings_contain_no_secret() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (user, account) = (
         format!("/users/{}", id(&ada.user)),
         format!("/accounts/{}", id(&ada.account)),
@@ -393,8 +387,7 @@ async fn users_are_found_by_search(database: Database) {
 
 #[tokio::test]
 async fn sessions_and_consents_of_a_user_are_listed_and_ended() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/users/{}", id(&ada.user));
     let browsers = [Browser::new(&host.base), Browser::new(&host.base)];
     for browser in &browsers {

@@ -279,10 +279,7 @@ async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
     let path = format!("/users/{}", id(&ada.user));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-        .await;
-    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-        .await;
+    host.erase_user(&path).await;
     let verdict = verified(store).await;
     assert_eq!(verdict.broken, None, "{database:?}");
     assert!(verdict.checked.erased > 5, "{database:?}: {verdict:?}");

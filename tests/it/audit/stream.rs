@@ -91,12 +91,7 @@ async fn a_stream_file_has_each_entry_and_may_be_rotated(database: Database) {
     let folder = temp_folder();
     let file = folder.path().join("audit.jsonl");
     let settings = format!("[audit.stream]\nfile = \"{}\"", file.display());
-    let mut host = TestHost::start_with(HostOptions {
-        database,
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let mut host = TestHost::start_on_with(database, &settings).await;
     for name in ["a", "b", "c"] {
         host.user(name).await;
     }
@@ -258,12 +253,7 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address: SocketAddr = listener.local_addr().expect("an address");
     let settings = format!("[audit.stream]\nsyslog = \"tcp://{address}\"");
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, &settings).await;
     host.user("a").await;
     let mut seqs = Vec::new();
     let (stream, _) = listener.accept().await.expect("a connection");

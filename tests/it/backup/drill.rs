@@ -261,8 +261,7 @@ async fn check_log(host: &TestHost, url: &str) {
 /// Without an export, the operator must accept the risk.
 #[both_databases]
 async fn a_restore_without_an_export_needs_consent(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let backup = back_up(&host).await;
     let restored = Restored::empty(database).await;

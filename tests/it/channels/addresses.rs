@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::channel;
 use super::vendor::Vendor;
-use crate::harness::{Database, HostOptions, TestHost, Text, id, plugins};
+use crate::harness::{Database, TestHost, Text, id, plugins};
 
 /// Starts an instance with two vendors and push. Returns it with a user and the path of the user's external
 /// authenticators.
@@ -16,12 +16,7 @@ async fn start(database: Database) -> (Vendor, TestHost, Value, String) {
         + &vendor.channel("other", "")
         + &channel("web-push", "web-push", "");
     let settings = plugins(&entries);
-    let host = TestHost::start_with(HostOptions {
-        database,
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with_plugins(database, &settings).await;
     let ada = host.user("ada").await;
     let path = format!("/users/{}/external-authenticators", id(&ada));
     (vendor, host, ada, path)

@@ -29,12 +29,7 @@ struct PendingRequest {
 /// Starts a sign-in of Ada that waits for a callback of the vendor.
 async fn requested(vendor: &Vendor, database: Database) -> PendingRequest {
     let settings = plugins(&vendor.channel("vendor", ""));
-    let host = TestHost::start_with(HostOptions {
-        database,
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with_plugins(database, &settings).await;
     let ada = host.ada().await;
     add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;

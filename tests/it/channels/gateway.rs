@@ -16,12 +16,7 @@ use crate::oidc::token::userinfo;
 /// Starts an instance whose sign-ins this vendor may approve, and creates Ada, whom the vendor knows.
 async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, TestUser) {
     let settings = plugins(&vendor.channel("vendor", "shows_letters = true"));
-    let host = TestHost::start_with(HostOptions {
-        database,
-        plugins: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with_plugins(database, &settings).await;
     let ada = host.ada().await;
     add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     (host, ada)

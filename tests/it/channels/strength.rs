@@ -145,13 +145,7 @@ async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
 #[tokio::test]
 async fn a_vendor_session_does_not_open_the_console() {
     let two = TwoApplications::start().await;
-    two.host
-        .admin_ok(
-            Method::PATCH,
-            &format!("/users/{}", id(&two.served.user)),
-            json!({"console_role": "owner"}),
-        )
-        .await;
+    two.host.set_console_role(&two.served.user, "owner").await;
     let browser = two.browser();
     two.signed_in(&browser).await;
     let console = browser.get("/admin").await;
@@ -208,12 +202,7 @@ async fn the_console_requires_a_device_although_a_vendor_serves_local_pages() {
     let host = TestHost::start_with_plugins(&settings).await;
     let ada = host.ada().await;
     add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada.user)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    host.set_console_role(&ada.user, "owner").await;
     // A session with a vendor's approval is not sufficient.
     let browser = Browser::new(&host.base);
     let waiting = ada.begin_sign_in(&browser, &[]).await;

@@ -14,8 +14,7 @@ async fn ask(host: &TestHost, ada: &TestUser, application: &Application) -> Page
 
 #[tokio::test]
 async fn approve_answers_exactly_the_named_request() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let pocket = host.native_application().await;
     host.account(&ada.user, &pocket).await;
     let before = ask(&host, &ada, &ada.application).await;

@@ -151,8 +151,7 @@ async fn a_preview_names_the_plugins_whose_claims_are_omitted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preview_with_an_unknown_scope_names_it() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!(
         "/applications/{}/claims-preview?account={}&scope=openid+groups+roles",
         ada.application.id,

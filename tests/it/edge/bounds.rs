@@ -225,8 +225,7 @@ async fn assert_serves(host: &TestHost) {
 /// The instance rejects deeply nested JSON before any recursion, and continues to serve.
 #[tokio::test]
 async fn deeply_nested_json_is_rejected_at_each_endpoint() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     // The depths reach the largest bodies that these endpoints accept.
     let depths = [600, 10_000, 30_000];
     for text in depths.into_iter().flat_map(nested) {
@@ -296,8 +295,7 @@ async fn deeply_nested_json_is_rejected_at_each_endpoint() {
 /// The parameter `claims` (OpenID Connect Core section 5.5) is JSON in a form of at most 8 KiB.
 #[tokio::test]
 async fn deeply_nested_claims_requests_are_rejected() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for text in [600, 1_100].into_iter().flat_map(nested) {
         for claims in [
             text.clone(),

@@ -315,9 +315,7 @@ const ANY: (&str, &str) = ("accept-encoding", "gzip, br, *");
 
 #[tokio::test]
 async fn no_response_with_a_secret_is_compressed() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let code = ada.sign_in(&browser).await;
     let login = ada
         .application

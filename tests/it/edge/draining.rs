@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::harness::{Body, Browser, ServerProcess, TestHost, http_client, in_time, temp_folder};
+use crate::harness::{Body, ServerProcess, TestHost, http_client, in_time, temp_folder};
 
 async fn get(base: &str, path: &str) -> (StatusCode, String) {
     let response = http_client().get(format!("{base}{path}")).send().await;
@@ -55,9 +55,7 @@ async fn ctrl_c_and_a_zero_drain_setting_skip_draining() {
 
 #[tokio::test]
 async fn long_polls_are_answered_when_draining_begins() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let typed = ada
         .application
         .request(&[("prompt", Some("login")), ("state", Some("typed"))]);

@@ -4,16 +4,11 @@ use assent_store::sql;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 
-use crate::harness::{Browser, Database, HostOptions, Respond, TestHost, TestUser, Text};
+use crate::harness::{Browser, Database, Respond, TestHost, TestUser, Text};
 
 async fn host_with(database: Database, limits: &str) -> (TestHost, TestUser) {
     let settings = format!("[http]\ntrusted_proxies = [\"127.0.0.1\"]\n[rate_limits]\n{limits}\n");
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: &settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, &settings).await;
     let ada = host.ada().await;
     (host, ada)
 }

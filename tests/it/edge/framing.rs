@@ -1,10 +1,9 @@
 //! No page can be shown in a frame of another site (clickjacking). The harness checks each page of each test
 //! (`Browser`). Here the pages are listed by name.
 
-use reqwest::{Method, StatusCode};
-use serde_json::json;
+use reqwest::StatusCode;
 
-use crate::harness::{Browser, Page, TestHost, Text, id};
+use crate::harness::{Browser, Page, TestHost, Text};
 use crate::saml::service_provider::TestServiceProvider;
 
 /// Checks that the page cannot be framed: by the policy of current browsers, and by the header for older ones.
@@ -42,9 +41,7 @@ fn assert_unframeable(page: &Page, marker: &str) {
 
 #[tokio::test]
 async fn sign_in_and_sign_out_pages_cannot_be_framed() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     assert_unframeable(&browser.get("/").await, "href=\"/sign-in\"");
     // The login page, and the same page with an error in its form.
     let login = ada.application.login_page(&browser, &[]).await;
@@ -85,14 +82,8 @@ async fn sign_in_and_sign_out_pages_cannot_be_framed() {
 
 #[tokio::test]
 async fn portal_console_authenticator_and_recovery_pages_cannot_be_framed() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada.user)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    host.set_console_role(&ada.user, "owner").await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let seen = format!("/profile/{}", ada.application.id);
@@ -137,9 +128,7 @@ async fn portal_console_authenticator_and_recovery_pages_cannot_be_framed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn saml_and_error_pages_cannot_be_framed() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     let response = service_provider
         .sign_in(&ada, &browser, &service_provider.request(&host))

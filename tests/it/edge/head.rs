@@ -13,9 +13,7 @@ fn assert_without_effect(page: &Page) {
 
 #[tokio::test]
 async fn head_requests_sign_no_user_in_or_out() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     assert_without_effect(&browser.head(&ada.application.request(&[])).await);
     assert_without_effect(&browser.head("/admin").await);
     // The result of a sign-in is returned only once. A HEAD request must not use it up.

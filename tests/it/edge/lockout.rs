@@ -60,14 +60,8 @@ async fn limited(limits: &str) -> TestHost {
 /// work there.
 #[tokio::test]
 async fn unsigned_device_calls_lock_out_no_shared_network() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada.user)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    host.set_console_role(&ada.user, "owner").await;
     let codes = ada.device.recovery_codes().await;
     let console = Browser::new(&host.base);
     let login = console.get("/admin").await.followed().await;

@@ -3,7 +3,7 @@
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
 
-use crate::harness::{Body, Browser, Respond, TestHost, Text, http_client};
+use crate::harness::{Body, Respond, TestHost, Text, http_client};
 
 /// Checks that the response allows a retry after two seconds. Returns its body.
 async fn unavailable(request: RequestBuilder) -> Value {
@@ -20,9 +20,7 @@ async fn unavailable(request: RequestBuilder) -> Value {
 
 #[tokio::test]
 async fn every_api_reports_a_database_outage_as_retryable() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let code = ada.sign_in(&browser).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let access = tokens["access_token"].text();

@@ -488,9 +488,7 @@ async fn a_disabled_limit_limits_no_request() {
 
 #[tokio::test]
 async fn event_streams_are_limited_per_ip_and_freed_on_close() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let login = ada.application.login_page(&browser, &[]).await;
     let events = format!("{}/events", login.path());
     let mut open = futures_util::future::join_all((0..500).map(|_| browser.stream(&events))).await;

@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use crate::audit::verified;
 use crate::harness::{
-    Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, Text, http_client,
-    http_client_builder,
+    Body, Browser, Database, Parsed, Respond, TestHost, Text, http_client, http_client_builder,
 };
 
 /// Sends an authorization request. Returns the parameters of the redirect, or `None` if a sign-in began.
@@ -146,12 +145,7 @@ async fn stored_request_values_are_bounded() {
 async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Database) {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
                     [rate_limits]\nopen_sign_ins_per_ip = 5\nopen_sign_ins_total = 12\n";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     let ada = host.ada().await;
     let open = async || {
         let (open,): (i64,) = sql::query_as(
@@ -242,12 +236,7 @@ async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: D
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n\
                     [rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n\
                     prompts_per_user = { per_minute = 0 }\n";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     let ada = host.ada().await;
     let type_name = async |name: &str, from: &str| {
         let browser = Browser::new(&host.base);

@@ -17,8 +17,7 @@ use crate::store::{NOW, ada, audited, fixture, report_by, requested};
 
 #[tokio::test]
 async fn requests_codes_and_tokens_are_not_interchangeable() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
@@ -72,8 +71,7 @@ async fn requests_codes_and_tokens_are_not_interchangeable() {
 
 #[tokio::test]
 async fn a_relayed_sign_in_is_not_approved_in_another_context() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     // The user visits a page of the attacker with Firefox on Linux. The attacker's server relays to the instance.
     let relay = http_client_builder()
         .cookie_store(true)
@@ -131,8 +129,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
 
 #[tokio::test]
 async fn an_approval_completes_only_its_own_sign_in() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (attacker, own) = (Browser::new(&host.base), Browser::new(&host.base));
     let theirs = ada.begin_sign_in(&attacker, &[]).await;
     let page = ada.begin_sign_in(&own, &[]).await;
@@ -213,8 +210,7 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
 
 #[tokio::test]
 async fn invalid_decisions_are_rejected() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let page = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let request = ada.device.pending_requests(5).await.remove(0);
     let path = format!("/authenticator/api/requests/{}", request.id);

@@ -11,13 +11,12 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
-use crate::harness::{Browser, Database, HostOptions, Json, Parsed, TestHost, Text, id};
+use crate::harness::{Browser, Database, Json, Parsed, TestHost, Text, id};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 
 #[both_databases]
 async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let browser = Browser::new(&host.base);
     host.advance(1);
     let waiting = ada.begin_sign_in(&browser, &[]).await;
@@ -120,8 +119,7 @@ async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) 
 
 #[both_databases]
 async fn administrative_changes_are_audited_with_before_and_after(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let path = format!("/users/{}", id(&ada.user));
     let change =
         json!({"email": "", "console_role": "support", "profile": {"nickname": "Countess"}});
@@ -224,8 +222,7 @@ async fn administrative_changes_are_audited_with_before_and_after(database: Data
 
 #[both_databases]
 async fn refresh_token_reuse_is_audited_once(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let token = refresh_token(&tokens);
@@ -254,8 +251,7 @@ async fn refresh_token_reuse_is_audited_once(database: Database) {
 
 #[tokio::test]
 async fn unknown_names_leave_no_audit_entries() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for name in ["nobody", "ada"] {
         let browser = Browser::new(&host.base);
         let login = ada.application.login_page(&browser, &[]).await;
@@ -318,12 +314,7 @@ async fn the_audit_log_is_paged_latest_first(database: Database) {
 
 #[both_databases]
 async fn audit_entries_expire_and_invited_users_do_not(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: "[audit]\nretention = \"30d\"",
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, "[audit]\nretention = \"30d\"").await;
     let ada = host.user("ada").await;
     let day = Duration::from_secs(86_400);
     let retention = Retention {

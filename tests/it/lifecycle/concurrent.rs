@@ -203,8 +203,7 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
 
 #[tokio::test]
 async fn only_the_same_browser_replaces_a_request_for_known_and_unknown_names() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for name in ["ada", "nobody"] {
         let (browser, other) = (Browser::new(&host.base), Browser::new(&host.base));
         let first = typed(&browser, &ada, name).await;
@@ -239,8 +238,7 @@ async fn only_the_same_browser_replaces_a_request_for_known_and_unknown_names() 
 
 #[both_databases]
 async fn the_sixth_request_is_not_sent_and_its_page_matches_an_unknown_name(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let known = Browser::new(&host.base);
     ada.sign_in(&known).await;
     let unknown = typed(&Browser::new(&host.base), &ada, "nobody").await;
@@ -274,8 +272,7 @@ async fn the_sixth_request_is_not_sent_and_its_page_matches_an_unknown_name(data
 
 #[tokio::test]
 async fn a_number_of_another_request_names_it_for_a_report() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for state in ["pending", "replaced", "cancelled"] {
         let attacker = Browser::new(&host.base);
         let theirs = typed(&attacker, &ada, "ada").await;
@@ -373,12 +370,7 @@ async fn requests_from_unknown_browsers_are_limited_for_known_and_unknown_names(
 /// Other users may share a known browser. They must not use up the numbers of QR sign-ins and protected actions.
 #[both_databases]
 async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: UNLIMITED,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, UNLIMITED).await;
     let ada = host.ada().await;
     let (shared, own) = (Browser::new(&host.base), Browser::new(&host.base));
     for browser in [&shared, &own] {
@@ -490,12 +482,7 @@ async fn unknown_browsers_do_not_use_up_the_prompts_of_known_browsers() {
 
 #[both_databases]
 async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: UNLIMITED,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, UNLIMITED).await;
     let ada = host.ada().await;
     let known = Browser::new(&host.base);
     ada.sign_in(&known).await;
@@ -539,12 +526,7 @@ async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Data
 async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { \
          per_minute = 0 }\n";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     let ada = host.ada().await;
     let shared = Browser::new(&host.base);
     // One of the three requests.
@@ -671,8 +653,7 @@ async fn the_known_browser_cookie_is_bound_to_its_browser_and_user() {
 
 #[tokio::test]
 async fn a_device_waits_for_changes_of_pending_requests() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let list = async |query: String| {
         let reply = ada
             .device

@@ -41,8 +41,7 @@ async fn is_prompted(ada: &TestUser) -> bool {
 
 #[both_databases]
 async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Database) {
-    let mut host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (mut host, ada) = TestHost::start_on(database).await.with_ada().await;
     for pause in [0, 30, 120, 600, 3600, 3600] {
         let page = request_as(&host, &ada, "ada").await;
         if pause == 0 {
@@ -108,8 +107,7 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
 
 #[tokio::test]
 async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for _ in 0..2 {
         for expected in [None, Some(host.host.now().seconds() + 30)] {
             request_as(&host, &ada, "ada").await;
@@ -164,8 +162,7 @@ async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
 
 #[both_databases]
 async fn too_many_wrong_numbers_end_the_request_without_a_cooldown(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     for _ in 0..3 {
         request_as(&host, &ada, "ada").await;
         let request = &ada.device.pending_requests(5).await[0];
@@ -201,8 +198,7 @@ async fn too_many_wrong_numbers_end_the_request_without_a_cooldown(database: Dat
 /// cooldown outlasts approvals of the user.
 #[both_databases]
 async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let reported = request_as(&host, &ada, "ada").await;
     let beside = request_as(&host, &ada, "ada@example.org").await;
     let unknown = request_as(&host, &ada, "nobody").await;
@@ -252,8 +248,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: 
 
 #[both_databases]
 async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     request_as(&host, &ada, "ada").await;
     let request = &ada.device.pending_requests(5).await[0];
     assert_eq!(ada.device.submit_report(request).await, "reported");
@@ -269,8 +264,7 @@ async fn denials_do_not_shorten_the_cooldown_of_a_report(database: Database) {
 
 #[tokio::test]
 async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for how in ["cancelled", "replaced"] {
         let page = request_as(&host, &ada, "ada").await;
         let request = &ada.device.pending_requests(5).await[0];
@@ -302,8 +296,7 @@ async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
 async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lift(
     database: Database,
 ) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let session = Browser::new(&host.base);
     ada.sign_in(&session).await;
     host.advance(1);
@@ -355,8 +348,7 @@ async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lif
 
 #[both_databases]
 async fn a_denied_request_can_be_reported(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     host.advance(1);
     request_as(&host, &ada, "ada").await;
     let request = &ada.device.pending_requests(5).await[0];
@@ -390,8 +382,7 @@ async fn a_denied_request_can_be_reported(database: Database) {
 
 #[tokio::test]
 async fn a_signature_is_valid_for_one_decision_only() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let page = request_as(&host, &ada, "ada").await;
     let request = &ada.device.pending_requests(5).await[0];
     let number = page.number();
@@ -442,8 +433,7 @@ async fn a_signature_is_valid_for_one_decision_only() {
 
 #[tokio::test]
 async fn the_command_line_can_report_a_request() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let page = request_as(&host, &ada, "ada").await;
     let store = host.folder().join("phone.json");
     let mut file =
@@ -472,8 +462,7 @@ async fn the_command_line_can_report_a_request() {
 
 #[tokio::test]
 async fn a_cooldown_is_lifted_only_by_a_device_of_the_user() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for _ in 0..2 {
         request_as(&host, &ada, "ada").await;
         deny(&ada).await;

@@ -218,8 +218,7 @@ async fn a_user_renames_devices(database: Database) {
 
 #[both_databases]
 async fn each_device_shows_notifications_about_other_devices_until_read(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     assert_eq!(
         notifications(&ada.device).await,
         [] as [Value; 0],
@@ -285,8 +284,7 @@ async fn each_device_shows_notifications_about_other_devices_until_read(database
 
 #[tokio::test]
 async fn a_waiting_device_receives_each_notification_once_and_at_once() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     host.advance(1);
     let wait = async |known: &str| {
         let query = format!("?wait=25{known}");
@@ -481,8 +479,7 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
 
 #[tokio::test]
 async fn renames_per_device_are_limited_to_ten_an_hour() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let tablet = host.authenticator(&ada.user).await;
     let path = format!("/authenticator/api/devices/{}", ada.device.device());
     let rename = async |by: &Device, name: String| {

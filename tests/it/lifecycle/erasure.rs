@@ -243,10 +243,7 @@ async fn erasure_overwrites_the_pages_of_sqlite() {
     };
     wait_for_checkpoint(&host).await;
     assert!(holds("Ockham Park"));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-        .await;
-    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-        .await;
+    host.erase_user(&path).await;
     wait_for_checkpoint(&host).await;
     assert!(!holds("Ockham Park"));
     host.stop().await;

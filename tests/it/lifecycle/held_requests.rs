@@ -42,8 +42,7 @@ async fn pending_names(ada: &TestUser, seconds: u32) -> Vec<String> {
 
 #[both_databases]
 async fn a_held_request_arrives_when_the_cooldown_ends(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     begin_cooldown(&host, &ada).await;
     let page = request_as(&host, &ada, "ada").await;
     let cancelled = request_as(&host, &ada, "ada@example.org").await;
@@ -76,8 +75,7 @@ async fn a_held_request_arrives_when_the_cooldown_ends(database: Database) {
 
 #[both_databases]
 async fn a_held_request_arrives_when_the_user_lifts_the_cooldown(database: Database) {
-    let mut host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (mut host, ada) = TestHost::start_on(database).await.with_ada().await;
     // The cooldown of a report lasts longer than any request.
     request_as(&host, &ada, "ada").await;
     let request = &ada.device.pending_requests(5).await[0];
@@ -103,8 +101,7 @@ async fn a_held_request_arrives_when_the_user_lifts_the_cooldown(database: Datab
 
 #[both_databases]
 async fn a_report_drops_held_requests(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     begin_cooldown(&host, &ada).await;
     let held = request_as(&host, &ada, "ada").await;
     // A QR sign-in arrives during the cooldown. Ada reports it.
@@ -128,8 +125,7 @@ async fn a_report_drops_held_requests(database: Database) {
 
 #[both_databases]
 async fn a_held_request_waits_for_the_end_of_the_last_cooldown(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     begin_cooldown(&host, &ada).await;
     // A denial of a request that began earlier is the third one. It sets a cooldown of two minutes.
     let login = ada
@@ -151,8 +147,7 @@ async fn a_held_request_waits_for_the_end_of_the_last_cooldown(database: Databas
 
 #[both_databases]
 async fn a_held_request_does_not_survive_a_suspension(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     for path in [
         format!("/accounts/{}", id(&ada.account)),
         format!("/users/{}", id(&ada.user)),
@@ -179,8 +174,7 @@ async fn a_held_request_does_not_survive_a_suspension(database: Database) {
 /// Held requests take the places of pending ones, so at most five arrive at once.
 #[both_databases]
 async fn held_requests_take_the_places_of_pending_ones(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     begin_cooldown(&host, &ada).await;
     for _ in 0..6 {
         request_as(&host, &ada, "ada").await;

@@ -43,8 +43,7 @@ fn link_of(page: &Page) -> String {
 
 #[both_databases]
 async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     assert_eq!(remaining_codes(&ada.device).await, 0);
     let codes = ada.device.recovery_codes().await;
     let distinct: std::collections::BTreeSet<&String> = codes.iter().collect();
@@ -121,8 +120,7 @@ async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Dat
 
 #[both_databases]
 async fn of_fifty_concurrent_uses_of_a_recovery_code_one_succeeds(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.device.recovery_codes().await.remove(0);
     let tries = (0..50).map(|_| submit_code(&host, "ada", &code));
     let pages = futures_util::future::join_all(tries).await;
@@ -135,8 +133,7 @@ async fn of_fifty_concurrent_uses_of_a_recovery_code_one_succeeds(database: Data
 
 #[tokio::test]
 async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let bob = host.user_with_account("bob", ada.application.clone()).await;
     let (old, his) = (
         ada.device.recovery_codes().await,
@@ -255,8 +252,7 @@ async fn the_link_of_a_recovery_code_is_valid_once_for_15_minutes() {
 
 #[both_databases]
 async fn a_suspended_user_cannot_create_recovery_codes(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
         .await;
@@ -275,8 +271,7 @@ async fn a_suspended_user_cannot_create_recovery_codes(database: Database) {
 
 #[both_databases]
 async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     host.advance(1);
     let stolen = host.authenticator(&ada.user).await;
     let own = ada.device.recovery_codes().await;
@@ -336,8 +331,7 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
 
 #[both_databases]
 async fn concurrent_code_creation_leaves_ten_valid_codes(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (_host, ada) = TestHost::start_on(database).await.with_ada().await;
     // Newer codes replace unconfirmed ones, so some of these confirmations are late.
     let create = async || {
         let created = ada
@@ -360,8 +354,7 @@ async fn concurrent_code_creation_leaves_ten_valid_codes(database: Database) {
 
 #[both_databases]
 async fn old_codes_stay_valid_until_the_device_confirms_the_new_ones(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let other = host.authenticator(&ada.user).await;
     let old = ada.device.recovery_codes().await;
     let create = async || {

@@ -144,8 +144,7 @@ async fn an_invited_account_becomes_active_with_its_first_sign_in(database: Data
 
 #[tokio::test]
 async fn invalid_lifecycle_transitions_are_rejected_with_a_reason() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (user, account) = (
         format!("/users/{}", id(&ada.user)),
         format!("/accounts/{}", id(&ada.account)),
@@ -286,8 +285,7 @@ async fn introspect(host: &TestHost, application: &Application, token: &str) -> 
 #[both_databases]
 async fn suspension_and_termination_revoke_everything_at_once_and_for_good(database: Database) {
     for closed in ["suspended", "terminated"] {
-        let host = TestHost::start_on(database).await;
-        let ada = host.ada().await;
+        let (host, ada) = TestHost::start_on(database).await.with_ada().await;
         let path = format!("/users/{}", id(&ada.user));
         let started = OpenGrants::new(&host, &ada).await;
         set(&host, &path, closed).await;
@@ -314,8 +312,7 @@ async fn suspension_and_termination_revoke_everything_at_once_and_for_good(datab
 
 #[both_databases]
 async fn a_closed_account_ends_its_grants_but_not_the_session(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let other = host.web_application().await;
     host.account(&ada.user, &other).await;
     let path = format!("/accounts/{}", id(&ada.account));
@@ -353,8 +350,7 @@ async fn a_closed_account_ends_its_grants_but_not_the_session(database: Database
 
 #[tokio::test]
 async fn a_closed_account_does_not_end_requests_of_other_applications() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let other = host.web_application().await;
     let account = host.account(&ada.user, &other).await;
     let browser = Browser::new(&host.base);
@@ -376,8 +372,7 @@ async fn a_closed_account_does_not_end_requests_of_other_applications() {
 
 #[both_databases]
 async fn approvals_of_a_revoked_device_are_void(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let browser = Browser::new(&host.base);
     let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;

@@ -14,12 +14,7 @@ use super::{
 use crate::harness::{Admin, Database, Device, HostOptions, Log, TestHost, Text, free_port, id};
 
 async fn host_on(database: Database, settings: &str) -> TestHost {
-    TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_on_with(database, settings).await
 }
 
 #[both_databases]

@@ -57,8 +57,7 @@ async fn a_hint_and_a_remembered_name_have_the_form_of_the_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sign_in_page_names_the_rejected_character() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let login = ada
         .application
         .login_page(&Browser::new(&host.base), &[])

@@ -101,8 +101,7 @@ async fn the_claims_parameter_requests_only_the_address() {
 
 #[tokio::test]
 async fn the_address_scope_must_be_allowed_by_an_administrator() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(
         Method::PATCH,

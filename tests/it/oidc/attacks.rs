@@ -11,8 +11,7 @@ use crate::harness::{
 
 #[tokio::test]
 async fn a_code_is_rejected_for_another_application_and_stays_valid_for_its_own() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let other = host.web_application().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, answer) = other.exchange(&host.base, &code, &[]).await;
@@ -25,9 +24,7 @@ async fn a_code_is_rejected_for_another_application_and_stays_valid_for_its_own(
 
 #[tokio::test]
 async fn token_types_are_not_interchangeable() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let code = ada.sign_in(&browser).await;
     let renamed = code.replacen("ac_", "at_", 1);
     for token in [&code, &renamed, &ada.application.id] {
@@ -80,9 +77,7 @@ async fn an_unknown_application_or_redirect_uri_gets_a_page_and_no_redirect() {
 
 #[tokio::test]
 async fn a_repeated_parameter_is_invalid_request() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = browser
         .get(&format!("{}&nonce=again", ada.application.request(&[])))
         .await;
@@ -113,9 +108,7 @@ async fn a_repeated_parameter_is_invalid_request() {
 
 #[tokio::test]
 async fn pkce_cannot_be_dropped_or_added_between_request_and_exchange() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = ada
         .begin_sign_in(
             &browser,
@@ -154,8 +147,7 @@ async fn two_client_authentication_methods_at_once_are_rejected() {
 
 #[tokio::test]
 async fn a_login_page_cannot_be_continued_in_another_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (victim, attacker) = (Browser::new(&host.base), Browser::new(&host.base));
     let page = ada.begin_sign_in(&victim, &[]).await;
     assert_eq!(attacker.get(&page.url).await.status, StatusCode::NOT_FOUND);
@@ -193,9 +185,7 @@ async fn a_login_page_cannot_be_continued_in_another_browser() {
 
 #[tokio::test]
 async fn an_empty_or_forged_post_never_advances_a_sign_in() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let login = ada.application.login_page(&browser, &[]).await;
     let other = ada.application.login_page(&browser, &[]).await;
     let foreign = other.csrf();
@@ -224,9 +214,7 @@ async fn an_empty_or_forged_post_never_advances_a_sign_in() {
 
 #[tokio::test]
 async fn a_sign_in_is_answered_once() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     let consent = std::sync::Arc::new(browser.get(&page.url).await);
@@ -243,9 +231,7 @@ async fn a_sign_in_is_answered_once() {
 
 #[tokio::test]
 async fn pages_escape_every_value_and_forbid_inline_scripts() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let login = browser
         .get(
             &ada.application
@@ -272,9 +258,7 @@ async fn pages_escape_every_value_and_forbid_inline_scripts() {
 
 #[tokio::test]
 async fn the_console_isolates_its_window_and_sign_in_popups_keep_their_opener() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let policy = |page: &Page| page.headers.get("cross-origin-opener-policy").cloned();
     for path in ["/admin", "/admin/users", "/admin/test-sign-ins/none"] {
         let answer = browser.get(path).await;
@@ -293,9 +277,7 @@ async fn the_console_isolates_its_window_and_sign_in_popups_keep_their_opener() 
 
 #[tokio::test]
 async fn each_sign_in_renews_the_session_id_and_ends_the_old_session() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let cookie = async |changes: &[(&str, Option<&str>)]| {
         let page = ada.begin_sign_in(&browser, changes).await;
         ada.approve(&page).await;
@@ -372,8 +354,7 @@ async fn a_connection_with_an_unfinished_request_head_is_closed() {
 
 #[tokio::test]
 async fn admin_listings_contain_no_secret() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let secret = ada.application.secret.clone().expect("a secret");
     for path in [
         "/applications".to_owned(),

@@ -128,9 +128,7 @@ async fn authorization_requests_may_be_posted() {
 
 #[tokio::test]
 async fn a_session_completes_a_request_unless_it_is_insufficient() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     let at_once = async |changes: &[(&str, Option<&str>)]| {
         let page = browser.get(&ada.application.request(changes)).await;

@@ -117,12 +117,7 @@ impl Fixture {
     }
 
     async fn on(database: Database, statuses: &str) -> Self {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            settings: PRIVATE,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_on_with(database, PRIVATE).await;
         let ada = host.ada().await;
         let receiver = Receiver::start().await;
         register(&host, &ada.application, &receiver, statuses).await;

@@ -36,8 +36,7 @@ pub(super) async fn claims(
 
 #[tokio::test]
 async fn the_id_token_has_the_claims_of_the_specification() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (claims, token) = claims(&host, &ada, &code).await;
     assert_eq!(claims["iss"], host.issuer());
@@ -83,8 +82,7 @@ async fn the_id_token_has_the_claims_of_the_specification() {
 /// The claims of the scopes are listed by name. Each must have the value in the directory.
 #[tokio::test]
 async fn id_token_and_userinfo_contain_each_claim_of_profile_email_and_phone() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let profile = json!({
         "name": "Ada King, Countess of Lovelace",
         "given_name": "Augusta Ada",
@@ -145,8 +143,7 @@ async fn id_token_and_userinfo_contain_each_claim_of_profile_email_and_phone() {
 
 #[tokio::test]
 async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_plugin() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (claims, _) = claims(&host, &ada, &code).await;
     let account: Value = parse_json(claims["account"].text());
@@ -164,9 +161,7 @@ async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_pl
 
 #[tokio::test]
 async fn only_claims_of_granted_scopes_are_returned() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = ada
         .begin_sign_in(&browser, &[("scope", Some("openid phone"))])
         .await;
@@ -181,8 +176,7 @@ async fn only_claims_of_granted_scopes_are_returned() {
 
 #[tokio::test]
 async fn an_application_receives_only_claims_of_its_allowed_scopes() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/applications/{}", ada.application.id);
     host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "email"]}))
         .await;
@@ -194,8 +188,7 @@ async fn an_application_receives_only_claims_of_its_allowed_scopes() {
 
 #[tokio::test]
 async fn scopes_withdrawn_after_the_grant_are_returned_neither_by_userinfo_nor_refresh() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let first = offline_tokens(&host, &ada).await;
     let access = first["access_token"].text();
     assert_eq!(userinfo(&host, access).await.1["email"], "ada@example.org");
@@ -327,8 +320,7 @@ async fn a_claim_mapper_may_deny_with_a_reason() {
 
 #[tokio::test]
 async fn users_without_an_account_learn_it_only_after_approval() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     host.admin_ok(
         Method::DELETE,
         &format!("/accounts/{}", id(&ada.account)),

@@ -19,8 +19,7 @@ async fn exchange(
 
 #[both_databases]
 async fn a_wrong_code_verifier_spends_the_code(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let browser = Browser::new(&host.base);
     let code = ada.sign_in(&browser).await;
     let wrong = [("code_verifier", Some(WRONG))];
@@ -37,8 +36,7 @@ async fn a_wrong_code_verifier_spends_the_code(database: Database) {
 /// A stolen code revokes nothing after its exchange, unless the thief has the verifier too.
 #[both_databases]
 async fn a_wrong_code_verifier_after_the_exchange_revokes_no_token(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = exchange(&ada, &host, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
@@ -53,8 +51,7 @@ async fn a_wrong_code_verifier_after_the_exchange_revokes_no_token(database: Dat
 
 #[both_databases]
 async fn a_missing_verifier_and_a_failed_authentication_spend_no_code(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, answer) = exchange(&ada, &host, &code, &[("code_verifier", None)]).await;
     assert_eq!(
@@ -79,8 +76,7 @@ async fn a_missing_verifier_and_a_failed_authentication_spend_no_code(database: 
 
 #[tokio::test]
 async fn require_pkce_is_a_setting_of_web_applications() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/applications/{}", ada.application.id);
     let shown = host.admin_ok(Method::GET, &path, Value::Null).await;
     assert_eq!(shown["require_pkce"], false);
@@ -149,8 +145,7 @@ async fn the_loopback_port_is_a_port_in_its_only_spelling() {
 /// The tokens of an ended session stay invalid after retention deleted the session's row.
 #[both_databases]
 async fn tokens_of_a_deleted_session_are_invalid(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = exchange(&ada, &host, &code, &[]).await;
     let token = tokens["access_token"].as_str().expect("a token").to_owned();

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::token::userinfo;
 use crate::harness::{
-    Application, Body, Browser, Database, HostOptions, Parsed, Respond, Statements, TestHost,
-    TestUser, Text, http_client, id, jwt_claims,
+    Application, Body, Browser, Database, Parsed, Respond, Statements, TestHost, TestUser, Text,
+    http_client, id, jwt_claims,
 };
 
 /// Returns codes of the user's session, each for a nonce of its own.
@@ -44,12 +44,7 @@ async fn call(
 
 async fn limitless(database: Database) -> TestHost {
     let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }";
-    TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await
+    TestHost::start_on_with(database, settings).await
 }
 
 /// Each batch of a PostgreSQL writer locks the sessions of its sign-ins. PostgreSQL detects a deadlock of two batches
@@ -59,11 +54,10 @@ async fn concurrent_sign_ins_in_the_same_sessions_are_written_once() {
     const SESSIONS: usize = 8;
     const SIGN_INS: usize = 64;
     let statements = Statements::capture();
-    let host = TestHost::start_with(HostOptions {
-        database: Database::Postgres,
-        settings: "[rate_limits]\nlogin_pages_per_ip = { per_minute = 0, burst = 1 }",
-        ..HostOptions::default()
-    })
+    let host = TestHost::start_on_with(
+        Database::Postgres,
+        "[rate_limits]\nlogin_pages_per_ip = { per_minute = 0, burst = 1 }",
+    )
     .await;
     let ada = host.ada().await;
     let mut browsers = Vec::new();
@@ -224,8 +218,7 @@ async fn concurrent_applications_and_tokens_are_not_confused(database: Database)
 async fn a_suspension_takes_effect_at_once_despite_earlier_reads(database: Database) {
     let host = limitless(database).await;
     let ada = host.ada().await;
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
     let token = tokens["access_token"].text();
     // A call that waited two seconds for the claim mapper receives 503 (busy). On a slow machine, many calls do.
     let patient = async || {

@@ -59,8 +59,7 @@ async fn verified(host: &TestHost, id_token: &str) -> (String, Claims) {
 
 #[tokio::test]
 async fn idtoken_signature_with_the_algorithm_of_the_application() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/applications/{}", ada.application.id);
     for algorithm in ["RS256", "PS256", "RS256"] {
         host.admin_ok(
@@ -69,8 +68,7 @@ async fn idtoken_signature_with_the_algorithm_of_the_application() {
             json!({"id_token_signed_response_alg": algorithm}),
         )
         .await;
-        let code = ada.sign_in(&Browser::new(&host.base)).await;
-        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+        let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
         let (used, claims) = verified(&host, tokens["id_token"].text()).await;
         assert_eq!(used, algorithm);
         assert_eq!(
@@ -82,8 +80,7 @@ async fn idtoken_signature_with_the_algorithm_of_the_application() {
 
 #[tokio::test]
 async fn scope_profile_scope_email_scope_phone_scope_address_and_scope_all() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let address = json!({"profile": {"address": {"locality": "London"}}});
     host.admin_ok(Method::PATCH, &format!("/users/{}", id(&ada.user)), address)
         .await;
@@ -123,8 +120,7 @@ async fn scope_profile_scope_email_scope_phone_scope_address_and_scope_all() {
 
 #[tokio::test]
 async fn codereuse_and_codereuse_30seconds() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for pause in [0, 30] {
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
@@ -146,9 +142,7 @@ async fn codereuse_and_codereuse_30seconds() {
 
 #[tokio::test]
 async fn valid_pkce_and_server_without_pkce_for_a_web_application() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let code = ada.sign_in(&browser).await;
     assert_eq!(
         ada.application.exchange(&host.base, &code, &[]).await.0,

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::token::userinfo;
-use crate::harness::{Browser, Database, HostOptions, Page, TestHost, TestUser, Text};
+use crate::harness::{Browser, Database, Page, TestHost, TestUser, Text};
 
 /// Approves a sign-in on Ada's device. Returns the next page.
 async fn approved(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
@@ -28,9 +28,7 @@ async fn asks(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str>)
 
 #[tokio::test]
 async fn consent_is_asked_in_plain_words_before_any_claim_is_disclosed() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = approved(&ada, &browser, &[]).await;
     assert!(page.asks_for_consent(), "{}", page.body);
     assert!(
@@ -97,9 +95,7 @@ async fn an_approval_counts_no_longer_than_its_session_would() {
 
 #[tokio::test]
 async fn denied_consent_signs_in_no_user_and_returns_access_denied() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = approved(&ada, &browser, &[]).await;
     let back = page.decide("deny").await;
     assert_eq!(
@@ -128,9 +124,7 @@ async fn denied_consent_signs_in_no_user_and_returns_access_denied() {
 
 #[tokio::test]
 async fn denying_further_scopes_keeps_the_session() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     let more = [("scope", Some("openid profile email phone"))];
     let page = asks(&ada, &browser, &more).await.expect("a page");
@@ -160,12 +154,7 @@ async fn denying_further_scopes_keeps_the_session() {
 #[both_databases]
 async fn a_consent_is_remembered_for_fourteen_days(database: Database) {
     let settings = "[session]\nabsolute_timeout = \"2000000s\"";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
@@ -183,8 +172,7 @@ async fn a_consent_is_remembered_for_fourteen_days(database: Database) {
 
 #[tokio::test]
 async fn a_new_sign_in_does_not_extend_a_consent() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
     // In these two weeks the server does not ask for consent, neither in a new sign-in nor with the existing session.
     for _ in 0..2 {
@@ -213,8 +201,7 @@ async fn a_new_sign_in_does_not_extend_a_consent() {
 
 #[tokio::test]
 async fn prompt_consent_always_asks() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/applications/{}", ada.application.id);
     host.admin_ok(Method::PATCH, &path, json!({"consent": "implied"}))
         .await;
@@ -247,9 +234,7 @@ async fn prompt_consent_always_asks() {
 
 #[tokio::test]
 async fn prompt_none_without_consent_is_an_error() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     let silent = [("prompt", Some("none")), ("scope", Some("openid phone"))];
     let page = browser.get(&ada.application.request(&silent)).await;
@@ -258,9 +243,7 @@ async fn prompt_none_without_consent_is_an_error() {
 
 #[tokio::test]
 async fn claims_requested_by_name_need_consent_to_their_scopes() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     let by_name = [("claims", Some(r#"{"userinfo": {"phone_number": null}}"#))];
     let page = asks(&ada, &browser, &by_name).await.expect("a page");
@@ -269,8 +252,7 @@ async fn claims_requested_by_name_need_consent_to_their_scopes() {
 
 #[tokio::test]
 async fn forged_and_foreign_consent_forms_are_rejected() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (browser, attacker) = (Browser::new(&host.base), Browser::new(&host.base));
     let page = approved(&ada, &browser, &[]).await;
     let other = ada.application.login_page(&browser, &[]).await;
@@ -327,9 +309,7 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
 
 #[tokio::test]
 async fn another_user_in_the_browser_cannot_consent_for_the_first() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     let page = asks(&ada, &browser, &[("prompt", Some("consent"))])
         .await
@@ -358,9 +338,7 @@ async fn another_user_in_the_browser_cannot_consent_for_the_first() {
 
 #[tokio::test]
 async fn a_user_may_switch_the_account_on_the_consent_page() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     let page = asks(&ada, &browser, &[("prompt", Some("consent"))])
         .await
@@ -380,9 +358,7 @@ async fn a_user_may_switch_the_account_on_the_consent_page() {
 
 #[tokio::test]
 async fn an_ended_session_cannot_consent() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     let page = asks(&ada, &browser, &[("prompt", Some("consent"))])
         .await
@@ -398,8 +374,7 @@ async fn an_ended_session_cannot_consent() {
 
 #[both_databases]
 async fn a_user_lists_and_revokes_consents(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let browser = Browser::new(&host.base);
     let code = ada.sign_in(&browser).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
@@ -470,9 +445,7 @@ async fn a_user_lists_and_revokes_consents(database: Database) {
 
 #[tokio::test]
 async fn forged_portal_urls_show_no_message() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     let other = host.web_application().await;
     let csrf = browser.get("/consents").await.csrf();

@@ -134,9 +134,7 @@ async fn own_token(base: &str, application: &Application) -> (StatusCode, Value)
 /// receives a request.
 #[tokio::test]
 async fn a_sign_in_that_began_before_ends_with_a_page() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let (asked, approved) = (Browser::new(&host.base), Browser::new(&host.base));
     let login = ada.application.login_page(&browser, &[]).await;
     let waiting = ada.begin_sign_in(&asked, &[]).await;
@@ -171,14 +169,12 @@ async fn a_sign_in_that_began_before_ends_with_a_page() {
 /// The application may still revoke its tokens and sign users out, but the server redirects no browser to it.
 #[tokio::test]
 async fn a_disabled_application_may_revoke_and_sign_out() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/applications/{}", ada.application.id);
     let uris = json!({"post_logout_redirect_uris": ["https://rp.example/bye"]});
     host.admin_ok(Method::PATCH, &path, uris).await;
     let browser = Browser::new(&host.base);
-    let code = ada.sign_in(&browser).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let tokens = ada.tokens(&host, &browser).await;
     set_enabled(&host, &ada.application, false).await;
     let response = http_client()
         .post(format!("{}/oidc/token/revocation", host.base))
@@ -205,8 +201,7 @@ async fn a_disabled_application_may_revoke_and_sign_out() {
 /// The portal shows only tiles of usable applications, and a disabled service account loses its permissions.
 #[tokio::test]
 async fn the_portal_and_the_admin_api_exclude_disabled_applications() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/applications/{}", ada.application.id);
     host.admin_ok(
         Method::PATCH,

@@ -38,9 +38,7 @@ fn expect_form(page: &Page, action: &str) {
 
 #[tokio::test]
 async fn form_post_succeeds_with_a_new_sign_in_and_with_a_session() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let waiting = ada.begin_sign_in(&browser, &[FORM_POST]).await;
     ada.approve(&waiting).await;
     let fresh = browser.finish(&waiting.url).await;
@@ -71,9 +69,7 @@ async fn form_post_succeeds_with_a_new_sign_in_and_with_a_session() {
 
 #[tokio::test]
 async fn form_post_returns_errors() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     for (change, error) in [
         (("prompt", Some("none")), "login_required"),
         (("response_type", None), "invalid_request"),
@@ -104,9 +100,7 @@ async fn form_post_returns_errors() {
 /// The script of the page posts each answer once, which it recognises by its id: two errors have the same fields.
 #[tokio::test]
 async fn each_answer_has_an_id_and_a_repeated_answer_has_the_same() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let id = |page: &Page| page.between("data-answer=\"", "\"");
     let silent = ada
         .application

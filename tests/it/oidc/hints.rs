@@ -2,16 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Body, Browser, TestHost, Text, get};
+use crate::harness::{Body, TestHost, Text, get};
 
 /// The description says which part of a foreign hint is wrong.
 #[tokio::test]
 async fn an_error_names_the_wrong_part_of_an_id_token_hint() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
-    let code = ada.sign_in(&browser).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
+    let tokens = ada.tokens(&host, &browser).await;
     let own = tokens["id_token"].text().to_owned();
     let encode = |value: &Value| {
         base64::Engine::encode(

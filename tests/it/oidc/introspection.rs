@@ -135,8 +135,7 @@ async fn client_credentials_require_an_authenticated_and_permitted_application()
 
 #[tokio::test]
 async fn introspection_returns_the_members_of_the_specification() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let now = assent_model::clock::Clock::now(&*host.clock).seconds();
     let active = introspect(&host, &ada.application, access(&tokens)).await;
@@ -184,8 +183,7 @@ async fn a_public_client_introspects_only_its_own_tokens() {
 
 #[tokio::test]
 async fn invalid_tokens_are_inactive_without_further_members() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let (start, last) = access(&tokens).split_at(access(&tokens).len() - 1);
     let forged = format!("{start}{}", if last == "A" { "Q" } else { "A" });
@@ -244,8 +242,7 @@ async fn invalid_tokens_are_inactive_without_further_members() {
 
 #[tokio::test]
 async fn revocation_of_a_refresh_token_revokes_its_family() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let first = offline_tokens(&host, &ada).await;
     let revoke = async |token: &str| {
         call(
@@ -289,8 +286,7 @@ async fn revocation_of_a_refresh_token_revokes_its_family() {
 
 #[tokio::test]
 async fn tokens_of_other_applications_are_not_revoked() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let other = host.web_application().await;
     for token in [access(&tokens), refresh_token(&tokens)] {
@@ -311,8 +307,7 @@ async fn tokens_of_other_applications_are_not_revoked() {
 
 #[tokio::test]
 async fn deletion_of_an_application_revokes_its_tokens() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (tokens, own) = (
         offline_tokens(&host, &ada).await,
         own_token(&host, &ada.application).await,
@@ -335,8 +330,7 @@ async fn deletion_of_an_application_revokes_its_tokens() {
 
 #[tokio::test]
 async fn userinfo_post_header_and_userinfo_post_body() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let url = format!("{}/oidc/me", host.base);
     let by_header = http_client()

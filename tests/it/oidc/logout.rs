@@ -31,8 +31,7 @@ struct Fixture {
 
 impl Fixture {
     async fn new() -> Self {
-        let host = TestHost::start().await;
-        let ada = host.ada().await;
+        let (host, ada) = TestHost::start().await.with_ada().await;
         let path = format!("/applications/{}", ada.application.id);
         let uris = json!({"post_logout_redirect_uris": [AFTER, AFTER_WITH_QUERY]});
         host.admin_ok(Method::PATCH, &path, uris).await;

@@ -56,9 +56,7 @@ async fn hint(host: &TestHost, changes: Value, ada: &TestUser) -> String {
 
 #[tokio::test]
 async fn display_page_display_popup_ui_locales_claims_locales_and_acr_values_are_accepted() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     for (name, value) in [
         ("display", "page"),
@@ -78,9 +76,7 @@ async fn display_page_display_popup_ui_locales_claims_locales_and_acr_values_are
 
 #[tokio::test]
 async fn login_hint_prefills_the_name() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = without_page(&ada, &browser, &[("login_hint", Some("Ada@Example.org"))])
         .await
         .err()
@@ -94,9 +90,7 @@ async fn login_hint_prefills_the_name() {
 
 #[tokio::test]
 async fn prompt_login() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let first = claims(&host, &ada, &ada.sign_in(&browser).await).await.0;
     host.advance(2);
     let second = signs_in(&ada, &browser, &[("prompt", Some("login"))]).await;
@@ -137,9 +131,7 @@ async fn another_user_in_the_same_browser_gets_another_sid() {
 
 #[tokio::test]
 async fn prompt_none_not_logged_in_and_prompt_none_logged_in() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     assert_eq!(
         error(&ada, &browser, &[("prompt", Some("none"))]).await,
         "login_required"
@@ -158,9 +150,7 @@ async fn prompt_none_not_logged_in_and_prompt_none_logged_in() {
 
 #[tokio::test]
 async fn max_age_1_and_max_age_10000_and_0() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let first = claims(&host, &ada, &ada.sign_in(&browser).await).await.0;
     assert!(
         without_page(&ada, &browser, &[("max_age", Some("0"))])
@@ -183,9 +173,7 @@ async fn max_age_1_and_max_age_10000_and_0() {
 
 #[tokio::test]
 async fn select_account_offers_to_continue() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let select = ("prompt", Some("select_account"));
     let page = without_page(&ada, &browser, &[select])
         .await
@@ -257,9 +245,7 @@ async fn select_account_offers_to_continue() {
 
 #[tokio::test]
 async fn id_token_hint() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let good = hint(&host, json!({}), &ada).await;
     let none = ("prompt", Some("none"));
     assert_eq!(
@@ -338,8 +324,7 @@ async fn an_id_token_hint_does_not_reveal_the_login_name() {
 
 #[tokio::test]
 async fn only_the_hinted_user_satisfies_the_request() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let eve = host.user("eve").await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
@@ -395,9 +380,7 @@ async fn only_the_hinted_user_satisfies_the_request() {
 
 #[tokio::test]
 async fn claims_essential_in_the_requested_location() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let requested = json!({
         "userinfo": {"name": {"essential": true}, "auth_time": null, "phone_number": null},
         "id_token": {"email": null, "account": null, "auth_time": {"essential": true}, "iss": null, "made_up": null},
@@ -431,8 +414,7 @@ async fn claims_essential_in_the_requested_location() {
 
 #[tokio::test]
 async fn forbidden_claims_are_omitted() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/applications/{}", ada.application.id);
     host.admin_ok(Method::PATCH, &path, json!({"scopes": ["openid", "email"]}))
         .await;
@@ -447,9 +429,7 @@ async fn forbidden_claims_are_omitted() {
 
 #[tokio::test]
 async fn malformed_claims_and_unknown_acr_values_are_rejected() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     for bad in [
         "x",
         "[]",
@@ -481,8 +461,7 @@ async fn malformed_claims_and_unknown_acr_values_are_rejected() {
 
 #[tokio::test]
 async fn a_slim_id_token_returns_scope_claims_at_userinfo_only() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/applications/{}", ada.application.id);
     host.admin_ok(Method::PATCH, &path, json!({"slim_id_token": true}))
         .await;
@@ -588,9 +567,7 @@ async fn pairwise_subjects_differ_per_sector_and_are_not_reversible() {
 
 #[tokio::test]
 async fn a_pairwise_sid_differs_from_the_public_sid_and_signs_out() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let sid_of = async |code: &str| {
         let (_, tokens) = ada.application.exchange(&host.base, code, &[]).await;
         let id_token = tokens["id_token"].text().to_owned();
@@ -633,9 +610,7 @@ async fn a_pairwise_sid_differs_from_the_public_sid_and_signs_out() {
 
 #[tokio::test]
 async fn request_uri_unsigned_unsigned_request_object_and_registration_have_their_own_errors() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     for (name, value, expected) in [
         (
             "request",
@@ -658,8 +633,7 @@ async fn request_uri_unsigned_unsigned_request_object_and_registration_have_thei
 
 #[tokio::test]
 async fn response_type_missing() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     assert_eq!(
         error(&ada, &Browser::new(&host.base), &[("response_type", None)]).await,
         "invalid_request"
@@ -668,8 +642,7 @@ async fn response_type_missing() {
 
 #[tokio::test]
 async fn ensure_registered_redirect_uri() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let request = ada
         .application
         .request(&[("redirect_uri", Some("https://rp.example/elsewhere"))]);
@@ -690,9 +663,7 @@ async fn ensure_registered_redirect_uri() {
 
 #[tokio::test]
 async fn ensure_post_request_succeeds() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     ada.sign_in(&browser).await;
     let request = ada.application.request(&[]);
     let query = request.split_once('?').expect("a query").1;
@@ -710,9 +681,7 @@ async fn ensure_post_request_succeeds() {
 
 #[tokio::test]
 async fn every_prompt_combination_without_none_is_accepted() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     for prompt in [
         "login consent",
         "consent login select_account",

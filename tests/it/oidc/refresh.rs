@@ -61,14 +61,19 @@ pub async fn refresh(
     (response.status(), response.read_json().await)
 }
 
+/// Checks that the refresh token is rejected.
+async fn assert_refresh_rejected(host: &TestHost, ada: &TestUser, tokens: &Value) {
+    let (_, answer) = refresh(&host.base, &ada.application, refresh_token(tokens), &[]).await;
+    assert_eq!(answer["error"], "invalid_grant");
+}
+
 fn claims(tokens: &Value) -> Value {
     jwt_claims(tokens["id_token"].text())
 }
 
 #[tokio::test]
 async fn a_refresh_returns_new_tokens_of_the_same_sign_in() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let first = offline_tokens(&host, &ada).await;
     assert_eq!(first["scope"], "openid profile email offline_access");
     host.advance(1000);
@@ -109,8 +114,7 @@ async fn a_refresh_returns_new_tokens_of_the_same_sign_in() {
 
 #[tokio::test]
 async fn without_prompt_consent_no_offline_access_is_granted() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let code = ada
         .sign_in_with(
             &Browser::new(&host.base),
@@ -124,8 +128,7 @@ async fn without_prompt_consent_no_offline_access_is_granted() {
 
 #[tokio::test]
 async fn without_the_refresh_token_grant_type_no_refresh_token_is_issued() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let path = format!("/applications/{}", ada.application.id);
     host.admin_ok(
@@ -146,8 +149,7 @@ async fn without_the_refresh_token_grant_type_no_refresh_token_is_issued() {
 
 #[tokio::test]
 async fn a_refresh_may_narrow_but_never_widen_the_scope() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let first = offline_tokens(&host, &ada).await;
     for scope in ["openid phone", "openid nonsense", "everything"] {
         let (status, answer) = refresh(
@@ -191,8 +193,7 @@ async fn a_refresh_may_narrow_but_never_widen_the_scope() {
 
 #[both_databases]
 async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart(database: Database) {
-    let mut host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (mut host, ada) = TestHost::start_on(database).await.with_ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     let access = second["access_token"].text();
@@ -230,8 +231,7 @@ async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart(da
 
 #[both_databases]
 async fn of_fifty_concurrent_refreshes_on_two_instances_one_succeeds(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let (_second, running, other) = host
         .second(HostOptions {
@@ -267,12 +267,7 @@ async fn of_fifty_concurrent_refreshes_on_two_instances_one_succeeds(database: D
 async fn of_fifty_refreshes_across_a_restart_one_succeeds(database: Database) {
     // Without a grace period for lost responses, each further use is reuse.
     let settings = "[lifetimes]\nrefresh_token_grace = \"0s\"";
-    let mut host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let mut host = TestHost::start_on_with(database, settings).await;
     let ada = host.ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let at_once = |base: &str| {
@@ -313,8 +308,7 @@ async fn of_fifty_refreshes_across_a_restart_one_succeeds(database: Database) {
 
 #[both_databases]
 async fn a_lost_refresh_response_is_returned_again_once(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     host.advance(10);
@@ -341,8 +335,7 @@ async fn a_lost_refresh_response_is_returned_again_once(database: Database) {
 #[both_databases]
 async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Database) {
     const WAITING: &str = "SELECT COUNT(*) FROM token_families WHERE retry_at > 0";
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let mut connection = host.connection().await;
     let (mut first, mut answered, mut hung_up) = (Value::Null, 0, 0);
     while hung_up < 2 {
@@ -376,8 +369,7 @@ async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Da
 
 #[both_databases]
 async fn a_second_retry_revokes_the_family_although_the_first_disconnects(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, lost) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     let (id,): (String,) = sql::query_as("SELECT id FROM token_families WHERE counter = 1")
@@ -476,71 +468,43 @@ async fn using_a_response_during_its_retry_revokes_the_family() {
 
 #[tokio::test]
 async fn a_used_refresh_response_is_not_returned_again() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let first = offline_tokens(&host, &ada).await;
     let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     assert_eq!(
         userinfo(&host, second["access_token"].text()).await.0,
         StatusCode::OK
     );
-    assert_eq!(
-        refresh(&host.base, &ada.application, refresh_token(&first), &[])
-            .await
-            .1["error"],
-        "invalid_grant"
-    );
+    assert_refresh_rejected(&host, &ada, &first).await;
 
     let first = offline_tokens(&host, &ada).await;
     let (_, second) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     refresh(&host.base, &ada.application, refresh_token(&second), &[]).await;
-    assert_eq!(
-        refresh(&host.base, &ada.application, refresh_token(&first), &[])
-            .await
-            .1["error"],
-        "invalid_grant"
-    );
+    assert_refresh_rejected(&host, &ada, &first).await;
 }
 
 #[tokio::test]
 async fn a_late_retry_is_reuse_and_the_grace_period_can_be_disabled() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let first = offline_tokens(&host, &ada).await;
     refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     host.advance(31);
-    assert_eq!(
-        refresh(&host.base, &ada.application, refresh_token(&first), &[])
-            .await
-            .1["error"],
-        "invalid_grant"
-    );
+    assert_refresh_rejected(&host, &ada, &first).await;
 
     let host = TestHost::start_with_settings("[lifetimes]\nrefresh_token_grace = \"0s\"").await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
-    assert_eq!(
-        refresh(&host.base, &ada.application, refresh_token(&first), &[])
-            .await
-            .1["error"],
-        "invalid_grant"
-    );
+    assert_refresh_rejected(&host, &ada, &first).await;
 }
 
 #[tokio::test]
 async fn a_refresh_token_is_valid_for_a_week_and_its_family_for_two() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let week = Duration::from_secs(7 * 24 * 60 * 60).as_secs();
     let tokens = offline_tokens(&host, &ada).await;
     host.advance(week + 1);
-    assert_eq!(
-        refresh(&host.base, &ada.application, refresh_token(&tokens), &[])
-            .await
-            .1["error"],
-        "invalid_grant"
-    );
+    assert_refresh_rejected(&host, &ada, &tokens).await;
 
     let mut tokens = offline_tokens(&host, &ada).await;
     for _ in 0..2 {
@@ -551,18 +515,12 @@ async fn a_refresh_token_is_valid_for_a_week_and_its_family_for_two() {
         tokens = next;
     }
     host.advance(30);
-    assert_eq!(
-        refresh(&host.base, &ada.application, refresh_token(&tokens), &[])
-            .await
-            .1["error"],
-        "invalid_grant"
-    );
+    assert_refresh_rejected(&host, &ada, &tokens).await;
 }
 
 #[tokio::test]
 async fn a_suspended_user_cannot_refresh_even_after_reactivation() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for path in [
         format!("/users/{}", id(&ada.user)),
         format!("/accounts/{}", id(&ada.account)),
@@ -582,8 +540,7 @@ async fn a_suspended_user_cannot_refresh_even_after_reactivation() {
 
 #[tokio::test]
 async fn a_refresh_token_is_bound_to_its_application_and_endpoint() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let other = host.web_application().await;
     let tokens = offline_tokens(&host, &ada).await;
     let token = refresh_token(&tokens);
@@ -613,8 +570,7 @@ async fn a_refresh_token_is_bound_to_its_application_and_endpoint() {
 
 #[tokio::test]
 async fn the_reuse_of_a_code_revokes_its_refresh_token_too() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     // The module `codereuse-30seconds` of the conformance suite.
@@ -627,10 +583,5 @@ async fn the_reuse_of_a_code_revokes_its_refresh_token_too() {
         userinfo(&host, tokens["access_token"].text()).await.0,
         StatusCode::UNAUTHORIZED
     );
-    assert_eq!(
-        refresh(&host.base, &ada.application, refresh_token(&tokens), &[])
-            .await
-            .1["error"],
-        "invalid_grant"
-    );
+    assert_refresh_rejected(&host, &ada, &tokens).await;
 }

@@ -48,8 +48,7 @@ async fn assert_exchanged(host: &TestHost, ada: &TestUser, code: &str) {
 
 #[both_databases]
 async fn concurrent_consents_on_two_instances_get_one_answer(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let (_services, _running, second) = host
         .second(HostOptions {
             database,
@@ -109,9 +108,7 @@ async fn concurrent_consents_on_two_instances_get_one_answer(database: Database)
 
 #[tokio::test]
 async fn an_exchanged_code_is_not_sent_again_and_its_tokens_stay_valid() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = consent(&ada, &browser).await;
     let first = page.decide("allow").await;
     let (status, tokens) = ada
@@ -141,9 +138,7 @@ async fn an_exchanged_code_is_not_sent_again_and_its_tokens_stay_valid() {
 
 #[tokio::test]
 async fn a_later_time_another_browser_and_another_session_get_nothing() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = consent(&ada, &browser).await;
     let first = page.decide("allow").await;
     let stranger = Browser::new(&host.base);
@@ -190,8 +185,7 @@ async fn a_later_time_another_browser_and_another_session_get_nothing() {
 
 #[tokio::test]
 async fn an_ended_session_and_a_suspended_user_get_nothing() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for suspends in [false, true] {
         let browser = Browser::new(&host.base);
         let waiting = ada.begin_sign_in(&browser, &[]).await;
@@ -229,8 +223,7 @@ async fn change(host: &TestHost, statement: &'static str) {
 /// browser keeps the valid ones.
 #[both_databases]
 async fn a_code_or_cookie_that_is_not_the_stored_one_is_not_sent(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let browser = Browser::new(&host.base);
     let page = consent(&ada, &browser).await;
     let first = page.decide("allow").await;
@@ -255,8 +248,7 @@ async fn a_code_or_cookie_that_is_not_the_stored_one_is_not_sent(database: Datab
 
 #[both_databases]
 async fn denials_and_departures_are_repeated(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let browser = Browser::new(&host.base);
     let page = consent(&ada, &browser).await;
     let answers = join_all((0..4).map(|_| page.decide("deny"))).await;
@@ -283,9 +275,7 @@ async fn denials_and_departures_are_repeated(database: Database) {
 
 #[tokio::test]
 async fn a_repeated_form_post_has_the_same_code() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let waiting = ada
         .begin_sign_in(&browser, &[("response_mode", Some("form_post"))])
         .await;
@@ -301,9 +291,7 @@ async fn a_repeated_form_post_has_the_same_code() {
 
 #[tokio::test]
 async fn a_sign_in_to_an_own_page_is_repeated() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let begun = browser.get("/devices").await.followed().await;
     let login = begun.followed().await;
     let waiting = login.submit_name(ada.user["name"].text()).await;
@@ -319,9 +307,7 @@ async fn a_sign_in_to_an_own_page_is_repeated() {
 
 #[tokio::test]
 async fn earlier_steps_sent_twice_lead_to_the_same_page() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let name = ada.user["name"].text();
     let login = ada.application.login_page(&browser, &[]).await;
     let form = [("csrf", &*login.csrf()), ("name", name)];
@@ -353,9 +339,7 @@ async fn earlier_steps_sent_twice_lead_to_the_same_page() {
 #[tokio::test]
 async fn a_repeat_stores_nothing() {
     let statements = Statements::capture();
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (_host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let page = consent(&ada, &browser).await;
     let first = page.decide("allow").await;
     let before = statements.executed().len();

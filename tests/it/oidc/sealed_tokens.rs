@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::introspection::own_token;
 use super::refresh::{OFFLINE, offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
-use crate::harness::{Browser, Database, HostOptions, TestHost, Text, id, in_time};
+use crate::harness::{Browser, Database, TestHost, Text, id, in_time};
 
 /// Returns the number of rows in each table that requests of applications write.
 async fn rows(host: &TestHost) -> Vec<i64> {
@@ -43,8 +43,7 @@ async fn client_credentials_write_nothing(database: Database) {
 
 #[both_databases]
 async fn a_new_epoch_ends_all_tokens_on_every_instance(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let before = offline_tokens(&host, &ada).await;
     let old = before["access_token"].text().to_owned();
     assert_eq!(userinfo(&host, &old).await.0, StatusCode::OK);
@@ -83,8 +82,7 @@ async fn a_new_epoch_ends_all_tokens_on_every_instance(database: Database) {
 
 #[both_databases]
 async fn a_new_epoch_ends_sessions_too(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let request = ada.application.request(&[("prompt", Some("none"))]);
@@ -133,8 +131,7 @@ async fn a_refresh_changes_no_index() {
 
 #[both_databases]
 async fn a_code_ends_with_its_session(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let sessions = format!("/users/{}/sessions", id(&ada.user));
     host.admin_ok(Method::DELETE, &sessions, Value::Null).await;
@@ -145,8 +142,7 @@ async fn a_code_ends_with_its_session(database: Database) {
 
 #[both_databases]
 async fn a_new_epoch_ends_codes_too(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     revoke_all_tokens(&host.host, &AuditContext::SERVER)
         .await
@@ -159,12 +155,8 @@ async fn a_new_epoch_ends_codes_too(database: Database) {
 /// An instance that stops while a retry waits leaves its mark in the row.
 #[both_databases]
 async fn an_interrupted_retry_does_not_cost_the_family(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: "[lifetimes]\nrefresh_token_grace = \"60s\"",
-        ..HostOptions::default()
-    })
-    .await;
+    let host =
+        TestHost::start_on_with(database, "[lifetimes]\nrefresh_token_grace = \"60s\"").await;
     let ada = host.ada().await;
     let first = offline_tokens(&host, &ada).await;
     refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
@@ -184,8 +176,7 @@ async fn an_interrupted_retry_does_not_cost_the_family(database: Database) {
 async fn an_unknown_token_is_rejected_without_the_database() {
     let (host, proxy) = TestHost::start_behind_proxy().await;
     let ada = host.ada().await;
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
     let token = tokens["access_token"].text();
     // The first bytes name the key, so this token refers to another one.
     let forged = token.replacen("at_A", "at_B", 1);

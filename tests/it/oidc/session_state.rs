@@ -12,8 +12,7 @@ fn sid(tokens: &Value) -> Value {
 
 #[tokio::test]
 async fn the_token_response_repeats_the_sid_with_the_setting() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let without = offline_tokens(&host, &ada).await;
     assert!(
         !without.members().contains_key("session_state"),

@@ -11,8 +11,7 @@ use crate::harness::{
 
 #[tokio::test]
 async fn a_code_is_exchanged_by_a_web_application() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
@@ -41,9 +40,7 @@ async fn a_code_is_exchanged_by_a_public_application_with_pkce_on_any_loopback_p
 
 #[tokio::test]
 async fn both_encodings_of_basic_credentials_are_accepted() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let secret = ada.application.secret.clone().expect("a secret");
     let encoded: String =
         url::form_urlencoded::byte_serialize(ada.application.id.as_bytes()).collect();
@@ -71,9 +68,7 @@ async fn both_encodings_of_basic_credentials_are_accepted() {
 
 #[tokio::test]
 async fn the_token_endpoint_returns_the_errors_of_the_specification() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let code = ada.sign_in(&browser).await;
     for (change, status, error) in [
         (("grant_type", None), 400, "invalid_request"),
@@ -109,8 +104,7 @@ async fn the_token_endpoint_returns_the_errors_of_the_specification() {
 
 #[tokio::test]
 async fn a_rejected_token_request_is_in_the_log() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let application = format!("application={}", ada.application.id);
     for (change, error, description) in [
@@ -192,8 +186,7 @@ async fn a_wrong_secret_is_invalid_client_with_a_challenge() {
 
 #[tokio::test]
 async fn a_rotated_secret_revokes_the_old_one() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let path = format!("/applications/{}/secret/rotate", ada.application.id);
     host.admin_ok(Method::POST, &path, Value::Null).await;
@@ -203,8 +196,7 @@ async fn a_rotated_secret_revokes_the_old_one() {
 
 #[tokio::test]
 async fn a_code_expires_after_ten_minutes() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     host.advance(600);
     let (_, answer) = ada.application.exchange(&host.base, &code, &[]).await;
@@ -213,9 +205,7 @@ async fn a_code_expires_after_ten_minutes() {
 
 #[tokio::test]
 async fn without_the_authorization_code_grant_type_no_code_or_token_is_issued() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let browser = Browser::new(&host.base);
+    let (host, ada, browser) = TestHost::start().await.with_ada_and_browser().await;
     let code = ada.sign_in(&browser).await;
     let path = format!("/applications/{}", ada.application.id);
     let grant_types = |enabled: &[&str]| json!({"grant_types": enabled});
@@ -261,10 +251,8 @@ async fn without_the_authorization_code_grant_type_no_code_or_token_is_issued() 
 
 #[tokio::test]
 async fn an_access_token_expires_after_an_hour() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
     let token = tokens["access_token"].text();
     assert_eq!(userinfo(&host, token).await.0, StatusCode::OK);
     host.advance(3600);
@@ -277,8 +265,7 @@ async fn an_access_token_expires_after_an_hour() {
 
 #[both_databases]
 async fn of_fifty_concurrent_exchanges_of_a_code_one_succeeds(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, second, other_base) = host.second(HostOptions::default()).await;
     let mut attempts = tokio::task::JoinSet::new();
@@ -309,8 +296,7 @@ async fn of_fifty_concurrent_exchanges_of_a_code_one_succeeds(database: Database
 
 #[tokio::test]
 async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
-    let mut host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (mut host, ada) = TestHost::start().await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let token = tokens["access_token"].text();
@@ -329,8 +315,7 @@ async fn the_reuse_of_a_code_revokes_its_token_after_a_restart_too() {
 
 #[both_databases]
 async fn of_fifty_exchanges_of_a_code_across_a_restart_one_succeeds(database: Database) {
-    let mut host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (mut host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let redeem = |base: &str, number: usize| {
         let mut attempts = tokio::task::JoinSet::new();
@@ -376,8 +361,7 @@ async fn of_fifty_exchanges_of_a_code_across_a_restart_one_succeeds(database: Da
 /// restart.
 #[both_databases]
 async fn a_code_exchanged_during_a_shutdown_succeeds_at_most_once(database: Database) {
-    let mut host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (mut host, ada) = TestHost::start_on(database).await.with_ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let secret = ada.application.secret.clone();
     // Unlike `exchange`, a failed connection is allowed here, because the instance may have stopped.
@@ -437,8 +421,7 @@ async fn a_code_exchanged_during_a_shutdown_succeeds_at_most_once(database: Data
 
 #[tokio::test]
 async fn suspended_users_neither_get_nor_use_tokens() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let user = format!("/users/{}", id(&ada.user));
     let account = format!("/accounts/{}", id(&ada.account));
     for path in [&account, &user] {

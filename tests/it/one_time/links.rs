@@ -164,8 +164,7 @@ async fn a_link_tells_its_holder_why_it_cannot_be_used(database: Database) {
 
 #[both_databases]
 async fn an_administrator_sees_and_ends_open_links(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let path = format!("/users/{}/enrolments", id(&ada.user));
     let listed = async || {
         let listed = host.admin_ok(Method::GET, &path, Value::Null).await;
@@ -219,8 +218,7 @@ async fn an_administrator_sees_and_ends_open_links(database: Database) {
 
 #[both_databases]
 async fn an_administrator_sees_how_and_when_a_device_was_enrolled(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let path = format!("/users/{}/devices", id(&ada.user));
     host.advance(10);
     let created = ada

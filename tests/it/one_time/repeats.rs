@@ -26,8 +26,7 @@ fn link_on(page: &Page) -> String {
 
 #[both_databases]
 async fn a_recovery_code_gives_the_same_link_to_the_same_browser_only(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let codes = ada.device.recovery_codes().await;
     let form = Browser::new(&host.base).get("/recover").await;
     // Two clicks: both get the link.
@@ -68,8 +67,7 @@ async fn a_recovery_code_gives_the_same_link_to_the_same_browser_only(database: 
 
 #[both_databases]
 async fn a_repeated_decision_of_the_same_device_gets_the_same_result(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let second = host.authenticator(&ada.user).await;
     let browser = Browser::new(&host.base);
     let waiting = ada.begin_sign_in(&browser, &[]).await;
@@ -108,8 +106,7 @@ async fn a_repeated_decision_of_the_same_device_gets_the_same_result(database: D
 
 #[both_databases]
 async fn a_repeated_scan_of_the_same_device_gets_the_same_request(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let bob = host.user_with_account("bob", ada.application.clone()).await;
     let login = ada
         .application
@@ -138,8 +135,7 @@ async fn a_repeated_scan_of_the_same_device_gets_the_same_request(database: Data
 
 #[both_databases]
 async fn a_repeated_removal_of_a_device_succeeds(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let second = host.authenticator(&ada.user).await;
     let bob = host.user_with_account("bob", ada.application.clone()).await;
     let path = format!("/devices/{}", second.device());

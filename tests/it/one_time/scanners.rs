@@ -8,8 +8,7 @@ use crate::oidc::refresh::{offline_tokens, refresh, refresh_token};
 
 #[tokio::test]
 async fn an_address_with_a_recovery_code_spends_nothing() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let codes = ada.device.recovery_codes().await;
     let browser = Browser::new(&host.base);
     for _ in 0..2 {
@@ -26,8 +25,7 @@ async fn an_address_with_a_recovery_code_spends_nothing() {
 
 #[tokio::test]
 async fn an_address_with_a_refresh_token_spends_nothing() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let tokens = offline_tokens(&host, &ada).await;
     let token = refresh_token(&tokens);
     let address = format!(
@@ -42,8 +40,7 @@ async fn an_address_with_a_refresh_token_spends_nothing() {
 
 #[tokio::test]
 async fn a_call_without_the_key_of_a_device_decides_and_removes_nothing() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let second = host.authenticator(&ada.user).await;
     let browser = Browser::new(&host.base);
     let waiting = ada.begin_sign_in(&browser, &[]).await;

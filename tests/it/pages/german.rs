@@ -1,9 +1,6 @@
 //! German pages in Chromium: each page in both themes, on a phone and on a desktop.
 
-use reqwest::Method;
-use serde_json::json;
-
-use crate::harness::{TestHost, id};
+use crate::harness::TestHost;
 use crate::javascript::run_with;
 
 #[tokio::test]
@@ -11,12 +8,7 @@ async fn a_user_enrols_and_signs_in_in_german_in_chromium() {
     let settings = "[branding]\nsupport = \"hilfe@example.org\"\n";
     let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada.user)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    host.set_console_role(&ada.user, "owner").await;
     let link = host.enrolment_link(&ada.user).await;
     let link = link.as_str();
     let request = format!("{}{}", host.base, ada.application.request(&[]));

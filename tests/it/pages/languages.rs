@@ -1,11 +1,11 @@
 //! The language of a page: from `ui_locales`, otherwise from the browser, otherwise from the setting.
 
 use assent_model::language::Language;
-use reqwest::{Method, StatusCode};
+use reqwest::StatusCode;
 use serde_json::json;
 
 use super::assert_language;
-use crate::harness::{Body, Browser, Respond, TestHost, TestUser, Text, get, http_client, id};
+use crate::harness::{Body, Browser, Respond, TestHost, TestUser, Text, get, http_client};
 
 const LANGUAGES: [(Language, &str); 2] = [
     (Language::English, "en-GB, de;q=0.5"),
@@ -22,8 +22,7 @@ async fn asks(
 
 #[tokio::test]
 async fn every_sign_in_page_uses_the_language_of_the_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for (language, accepted) in LANGUAGES {
         let browser = Browser::reading(&host.base, accepted);
         assert_language(
@@ -96,8 +95,7 @@ async fn every_sign_in_page_uses_the_language_of_the_browser() {
 
 #[tokio::test]
 async fn every_session_page_uses_the_language_of_the_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for (language, accepted) in LANGUAGES {
         let browser = Browser::reading(&host.base, accepted);
         let page = ada
@@ -173,8 +171,7 @@ async fn every_session_page_uses_the_language_of_the_browser() {
 
 #[tokio::test]
 async fn ui_locales_take_precedence_for_the_whole_sign_in() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let browser = Browser::reading(&host.base, "en");
     let german = [("ui_locales", Some("se de-CH en"))];
     let login = asks(&ada, &browser, &german).await;
@@ -272,8 +269,7 @@ async fn discovery_lists_the_languages_of_pages() {
 
 #[tokio::test]
 async fn the_console_is_english_and_its_rejection_uses_the_language_of_the_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let browser = Browser::reading(&host.base, "de");
     ada.sign_in(&browser).await;
     let refused = browser.get("/admin").await;
@@ -283,12 +279,7 @@ async fn the_console_is_english_and_its_rejection_uses_the_language_of_the_brows
         Language::German,
         &["error-not-administrator", "error-not-administrator-advice"],
     );
-    host.admin_ok(
-        Method::PATCH,
-        &format!("/users/{}", id(&ada.user)),
-        json!({"console_role": "owner"}),
-    )
-    .await;
+    host.set_console_role(&ada.user, "owner").await;
     ada.sign_in(&browser).await;
     assert_language(
         &browser.get("/admin").await,

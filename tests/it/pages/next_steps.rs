@@ -115,8 +115,7 @@ async fn a_failed_sign_in_keeps_the_name_and_offers_help() {
 
 #[tokio::test]
 async fn an_unknown_name_stays_too_and_a_qr_sign_in_shows_no_name() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let login = ada
         .application
         .login_page(&Browser::new(&host.base), &[])
@@ -195,8 +194,7 @@ async fn a_user_without_access_sees_their_name_a_reference_and_a_return_link() {
 
 #[tokio::test]
 async fn recovery_leads_back_to_the_sign_in_of_this_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let created = ada.device.recovery_codes().await;
     let browser = Browser::new(&host.base);
     let waiting = ada.begin_sign_in(&browser, &[]).await;

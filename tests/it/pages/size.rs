@@ -26,8 +26,7 @@ async fn weight(response: Response) -> (usize, String) {
 
 #[tokio::test]
 async fn the_login_page_and_its_resources_are_smaller_than_30_kilobytes() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     assert_small(&host, &ada, (3, MOST)).await;
     let path = format!("/applications/{}", ada.application.id);
     let permitted = json!({"passkey_sign_in": true});

@@ -17,8 +17,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Browser, Database, Device, HostOptions, Json, Page, TestHost, TestUser, Text, id, jwt_claims,
-    temp_folder, write_file,
+    Browser, Database, Device, Json, Page, TestHost, TestUser, Text, id, jwt_claims, temp_folder,
+    write_file,
 };
 use crate::lifecycle::{entries, events};
 use crate::retention::RETENTION;
@@ -61,12 +61,7 @@ async fn add(device: &Device, passkey: &Software) {
 
 #[both_databases]
 async fn a_passkey_that_was_added_is_accepted_again(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings: SETTINGS,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, SETTINGS).await;
     let ada = host.ada().await;
     let passkey = Software::new(&host.base);
     let offer = call(&ada.device, Method::POST, DEVICE, &json!({})).await;
@@ -146,12 +141,7 @@ struct Fixture {
 
 impl Fixture {
     async fn on(database: Database) -> Self {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            settings: SETTINGS,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_on_with(database, SETTINGS).await;
         let ada = host.ada().await;
         let passkey = Software::new(&host.base);
         add(&ada.device, &passkey).await;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::software::Software;
 use super::{add, call, message};
 use crate::harness::{
-    Browser, Database, Device, HostOptions, Page, Respond, TestHost, TestUser, Text, id, jwt_claims,
+    Browser, Database, Device, Page, Respond, TestHost, TestUser, Text, id, jwt_claims,
 };
 use crate::lifecycle::entries;
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
@@ -91,12 +91,7 @@ struct SignIn {
 
 impl SignIn {
     async fn on(database: Database) -> Self {
-        let host = TestHost::start_with(HostOptions {
-            database,
-            settings: SETTINGS,
-            ..HostOptions::default()
-        })
-        .await;
+        let host = TestHost::start_on_with(database, SETTINGS).await;
         let ada = host.ada().await;
         let mut passkey = Software::new(&host.base);
         agree(&ada.device, &mut passkey).await;

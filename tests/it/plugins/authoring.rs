@@ -245,8 +245,7 @@ impl PluginAuthor {
 
     /// Packs the plugin and loads it in a running instance. Checks the claim in Ada's ID token.
     async fn deploy(&self) {
-        let host = TestHost::start().await;
-        let ada = host.ada().await;
+        let (host, ada) = TestHost::start().await.with_ada().await;
         assert_eq!(department(&host, &ada).await, Value::Null);
 
         let settings = self.tool(&["pack", "newcomer", "--out", "packed"]).await;

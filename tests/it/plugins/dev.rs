@@ -58,8 +58,7 @@ async fn wait_until(lines: &mut Lines<BufReader<ChildStdout>>, words: &str) -> S
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let application = &ada.application.id;
     let newcomer = PluginAuthor::with_project("dev-mapper", &[]).await;
 
@@ -139,8 +138,7 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn untestable_components_are_explained() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let channel =
         PluginAuthor::with_project("dev-channel", &["--role", "delegated-approval-channel"]).await;
     let refused = dev(&channel, &host, &ada.application.id, &["--once"])

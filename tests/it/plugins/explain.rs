@@ -50,8 +50,7 @@ async fn trace(host: &TestHost, token: &str) -> Value {
 async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
     let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
     let ada = host.ada().await;
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
     let token = tokens["id_token"].text();
     let claims = jwt_claims(token);
 
@@ -448,8 +447,7 @@ async fn a_preview_names_the_denying_plugin_and_its_reason() {
 async fn plugins_extend_introspection_but_cannot_change_its_standard_members() {
     let host = start("{ behaviour = \"set\", claim = \"note\", value = \"42\" }").await;
     let ada = host.ada().await;
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
     let introspect = async || -> Value {
         let request = http_client()
             .post(format!("{}/oidc/token/introspection", host.base))

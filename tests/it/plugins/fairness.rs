@@ -221,8 +221,7 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
     let mut measured = Vec::new();
     for _ in 0..10 {
         // The loop advances the clock, so each token is valid for one measurement only.
-        let code = ada.sign_in(&Browser::new(&host.base)).await;
-        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+        let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
         let token = tokens["access_token"].text().to_owned();
         user_info(&host, &token).await;
         let quiet = user_info(&host, &token).await;

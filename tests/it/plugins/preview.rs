@@ -30,8 +30,7 @@ fn texts(list: &Value) -> BTreeSet<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for slim in [false, true] {
         let path = format!("/applications/{}", ada.application.id);
         host.admin_ok(Method::PATCH, &path, json!({"slim_id_token": slim}))
@@ -179,8 +178,7 @@ async fn a_preview_explains_a_missing_name_id_and_the_remedy() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preview_names_the_blocking_lifecycle_state() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let there = host
         .account(&ada.user, &service_provider.application())
@@ -261,8 +259,7 @@ async fn a_preview_names_the_blocking_lifecycle_state() {
 /// Previews use slots of the plugins that sign-ins need.
 #[tokio::test]
 async fn concurrent_previews_per_caller_are_limited() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let me = host.admin_ok(Method::GET, "/me", Value::Null).await;
     let caller = Actor::AdminToken(me["id"].text().parsed());
     let holding: Vec<_> = (0..4)

@@ -37,8 +37,7 @@ fn roles(claims: &Value) -> Value {
 }
 
 async fn token(host: &TestHost, ada: &TestUser) -> String {
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let tokens = ada.tokens(host, &Browser::new(&host.base)).await;
     tokens["access_token"].text().to_owned()
 }
 

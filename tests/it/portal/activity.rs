@@ -9,8 +9,7 @@ use crate::harness::{Browser, Database, TestHost, id};
 
 #[both_databases]
 async fn recent_activity_is_listed_in_plain_words(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     host.advance(60);
     let browser = Browser::new(&host.base);
     for _ in 0..2 {
@@ -89,8 +88,7 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
 /// The list does not show the locations of administrators and application servers.
 #[tokio::test]
 async fn recent_activity_hides_the_places_of_others() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let eve = host
         .user_with_account("mallory", ada.application.clone())
         .await;
@@ -128,8 +126,7 @@ async fn recent_activity_hides_the_places_of_others() {
 
 #[tokio::test]
 async fn recent_activity_is_paged() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let browser = signed_in(&host, &ada).await;
     let rename = format!("/devices/{}/name", ada.device.device());
     let devices = browser.get("/devices").await;

@@ -18,8 +18,7 @@ async fn patch(host: &TestHost, application: &Application, change: Value) -> (St
 
 #[both_databases]
 async fn a_user_sees_only_their_applications(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let pocket = host.native_application().await;
     let browser = signed_in(&host, &ada).await;
     let home = browser.get("/").await;
@@ -72,8 +71,7 @@ async fn a_user_sees_only_their_applications(database: Database) {
 
 #[tokio::test]
 async fn an_application_opens_at_its_initiate_login_uri() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let set = json!({"initiate_login_uri": "https://rp.example/start?tenant=a"});
     let (_, view) = patch(&host, &ada.application, set).await;
     assert_eq!(
@@ -121,8 +119,7 @@ async fn an_application_opens_at_its_initiate_login_uri() {
 
 #[tokio::test]
 async fn applications_that_open_elsewhere_come_last() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let pocket = host.native_application().await;
     host.account(&ada.user, &pocket).await;
     let set = json!({"name": "Zebra", "initiate_login_uri": "https://rp.example/start"});

@@ -31,8 +31,7 @@ fn question(device: &Device) -> String {
 
 #[both_databases]
 async fn a_user_lists_and_renames_devices(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     another(&host, &ada, "<img src=x onerror=alert(1)>").await;
     let browser = signed_in(&host, &ada).await;
     let page = browser.get("/devices").await;
@@ -208,8 +207,7 @@ async fn revoking_a_device_ends_its_sessions(database: Database) {
 
 #[tokio::test]
 async fn revoking_the_last_device_warns_and_ends_the_session() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let browser = signed_in(&host, &ada).await;
     let requested = browser.get(&question(&ada.device)).await;
     assert!(
@@ -253,8 +251,7 @@ async fn revoking_the_last_device_warns_and_ends_the_session() {
 /// The session is sufficient to view the page, but not for a revocation.
 #[tokio::test]
 async fn revocation_requires_a_sign_in_of_the_last_ten_minutes() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     another(&host, &ada, "Old phone").await;
     let browser = signed_in(&host, &ada).await;
     let device = browser.get("/devices").await;
@@ -310,8 +307,7 @@ fn old_phone(devices: &Page) -> String {
 
 #[both_databases]
 async fn a_device_of_another_user_is_not_found(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let eve = host.user_with_account("eve", ada.application.clone()).await;
     let browser = signed_in(&host, &eve).await;
     for other in [ada.device.device().to_string(), "nonsense".to_owned()] {
@@ -396,8 +392,7 @@ async fn revoking_the_last_device_may_keep_its_recovery_codes() {
         (&[("codes", "keep")][..], StatusCode::SEE_OTHER),
         (&[], StatusCode::UNPROCESSABLE_ENTITY),
     ] {
-        let host = TestHost::start().await;
-        let ada = host.ada().await;
+        let (host, ada) = TestHost::start().await.with_ada().await;
         let browser = signed_in(&host, &ada).await;
         let requested = browser.get(&question(&ada.device)).await;
         assert!(!requested.body.contains("name=\"codes\""), "no codes exist");

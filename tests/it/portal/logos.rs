@@ -34,8 +34,7 @@ async fn load(host: &TestHost, address: &str) -> (StatusCode, HeaderMap, Vec<u8>
 
 #[both_databases]
 async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let application = &ada.application.id;
     let (status, view) = put_logo(&host, application, PNG.to_vec()).await;
     assert_eq!(status, StatusCode::OK, "{database:?}: {view}");
@@ -112,8 +111,7 @@ async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
 
 #[tokio::test]
 async fn the_pages_of_a_sign_in_show_the_logo() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let without = ada
         .application
         .login_page(&Browser::new(&host.base), &[])

@@ -73,8 +73,7 @@ fn actions(page: &Page, start: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn an_unauthenticated_user_signs_in_and_returns_to_the_requested_page() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for path in PAGES {
         let browser = Browser::new(&host.base);
         let redirect = browser.get(path).await;
@@ -113,8 +112,7 @@ async fn an_unauthenticated_user_signs_in_and_returns_to_the_requested_page() {
 
 #[tokio::test]
 async fn the_return_path_cannot_redirect_elsewhere() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for to in [
         "//evil.example/devices",
         "https://evil.example/",
@@ -145,8 +143,7 @@ async fn the_return_path_cannot_redirect_elsewhere() {
 
 #[tokio::test]
 async fn a_form_without_its_csrf_token_is_rejected() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let browser = signed_in(&host, &ada).await;
     let elsewhere = signed_in(&host, &ada).await;
     let devices = browser.get("/devices").await;
@@ -196,8 +193,7 @@ async fn a_form_without_its_csrf_token_is_rejected() {
 
 #[tokio::test]
 async fn a_page_of_the_previous_user_cannot_act_for_the_current_user() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let eve = host.user_with_account("eve", ada.application.clone()).await;
     let browser = signed_in(&host, &ada).await;
     let old = browser.get("/sessions").await;
@@ -211,8 +207,7 @@ async fn a_page_of_the_previous_user_cannot_act_for_the_current_user() {
 
 #[tokio::test]
 async fn confirmations_appear_only_in_the_acting_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (browser, other) = (signed_in(&host, &ada).await, signed_in(&host, &ada).await);
     let rename = format!("/devices/{}/name", ada.device.device());
     let done = browser
@@ -241,8 +236,7 @@ async fn confirmations_appear_only_in_the_acting_browser() {
 
 #[tokio::test]
 async fn suspended_and_terminated_users_have_no_portal() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     for state in ["suspended", "terminated"] {
         let eve = host
             .user_with_account(&format!("eve-{state}"), ada.application.clone())
@@ -276,8 +270,7 @@ async fn suspended_and_terminated_users_have_no_portal() {
 
 #[tokio::test]
 async fn the_portal_is_available_in_german() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let browser = Browser::reading(&host.base, "de");
     through_login(&ada, &browser.get("/devices").await).await;
     for (path, text) in [

@@ -8,8 +8,7 @@ use crate::harness::{Browser, Json, TestHost, Text, component, id, plugins};
 
 #[tokio::test]
 async fn a_user_sees_their_stored_data() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(
         Method::PATCH,
@@ -40,8 +39,7 @@ async fn a_user_sees_their_stored_data() {
 
 #[tokio::test]
 async fn a_user_sees_their_postal_address_and_its_recipients() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let address = json!({"street_address": "12 St James's Square", "locality": "London", "postal_code": "SW1Y 4JH"});
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(
@@ -80,8 +78,7 @@ async fn a_user_sees_their_postal_address_and_its_recipients() {
 
 #[tokio::test]
 async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let browser = signed_in(&host, &ada).await;
     let address = format!("/profile/{}", ada.application.id);
     let before = browser.get(&address).await;
@@ -89,8 +86,7 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
         before.body.contains("has to ask you first") && before.body.contains("+44 20 7946 0000")
     );
     // She permits the application to receive her email address, but not her phone number.
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
     let (_, userinfo) = crate::oidc::token::userinfo(&host, tokens["access_token"].text()).await;
     let page = browser.get(&address).await;
     assert!(
@@ -141,8 +137,7 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
 
 #[tokio::test]
 async fn an_application_of_another_user_is_not_found() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let other = host.native_application().await;
     let eve = host.user_with_account("eve", other.clone()).await;
     let browser = signed_in(&host, &ada).await;

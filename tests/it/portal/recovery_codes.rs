@@ -46,8 +46,7 @@ async fn is_valid(host: &TestHost, code: &str) -> bool {
 
 #[both_databases]
 async fn old_codes_stay_valid_until_the_new_ones_are_confirmed(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let old = ada.device.recovery_codes().await;
     let browser = signed_in(&host, &ada).await;
     assert!(
@@ -116,8 +115,7 @@ async fn old_codes_stay_valid_until_the_new_ones_are_confirmed(database: Databas
 
 #[both_databases]
 async fn unconfirmed_codes_expire(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let old = ada.device.recovery_codes().await;
     let browser = signed_in(&host, &ada).await;
     let waiting = requested(&browser).await;
@@ -139,8 +137,7 @@ async fn unconfirmed_codes_expire(database: Database) {
 
 #[tokio::test]
 async fn no_session_gets_codes_without_its_own_approval() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let (browser, thief) = (signed_in(&host, &ada).await, signed_in(&host, &ada).await);
     let waiting = requested(&browser).await;
     let pending = browser.get(&waiting.url).await;
@@ -175,8 +172,7 @@ async fn no_session_gets_codes_without_its_own_approval() {
 
 #[tokio::test]
 async fn the_start_page_shows_the_security_of_the_account() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let browser = signed_in(&host, &ada).await;
     let page = browser.get("/").await;
     for text in [

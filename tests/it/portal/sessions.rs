@@ -65,8 +65,7 @@ async fn notified_of_logouts(host: &TestHost, ada: &TestUser) {
 
 #[both_databases]
 async fn a_user_sees_each_browser_in_plain_words(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let elsewhere = Browser::new(&host.base);
     ada.sign_in(&elsewhere).await;
     let browser = signed_in(&host, &ada).await;
@@ -146,8 +145,7 @@ async fn a_user_sees_when_a_session_ends_at_the_latest() {
 
 #[both_databases]
 async fn signing_out_one_browser_keeps_the_others(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let (first, second) = (Browser::new(&host.base), Browser::new(&host.base));
     let first_token = access_token(&host, &ada, &first).await;
     host.advance(1);
@@ -224,8 +222,7 @@ async fn signing_out_one_browser_keeps_the_others(database: Database) {
 
 #[tokio::test]
 async fn signing_out_the_others_keeps_this_browser() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let others = [Browser::new(&host.base), Browser::new(&host.base)];
     for other in &others {
         ada.sign_in(other).await;
@@ -264,8 +261,7 @@ async fn signing_out_the_others_keeps_this_browser() {
 async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applications(
     database: Database,
 ) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let (browser, other) = (Browser::new(&host.base), Browser::new(&host.base));
     let tokens = [
         access_token(&host, &ada, &browser).await,
@@ -325,8 +321,7 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applicatio
 
 #[both_databases]
 async fn a_session_of_another_user_is_not_found_and_continues(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let eve = host.user_with_account("eve", ada.application.clone()).await;
     let (of_ada, of_eve) = (signed_in(&host, &ada).await, signed_in(&host, &eve).await);
     let page = of_eve.get("/sessions").await;
@@ -360,8 +355,7 @@ async fn a_session_of_another_user_is_not_found_and_continues(database: Database
 
 #[tokio::test]
 async fn a_session_without_a_place_is_listed() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let browser = signed_in(&host, &ada).await;
     let mut connection = host.connection().await;
     let forget = "UPDATE sessions SET ip_address = NULL, browser = NULL, device_id = NULL";
@@ -380,9 +374,7 @@ async fn a_session_without_a_place_is_listed() {
 /// A service provider can be notified of a logout only through its own browser.
 #[tokio::test(flavor = "multi_thread")]
 async fn service_providers_are_notified_from_their_own_browser_and_others_are_listed() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let (here, elsewhere) = (Browser::new(&host.base), Browser::new(&host.base));
     service_provider
         .sign_in(&ada, &elsewhere, &service_provider.request(&host))

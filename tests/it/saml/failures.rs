@@ -17,9 +17,7 @@ struct Attempt {
 
 impl Attempt {
     async fn new() -> Self {
-        let host = TestHost::start().await;
-        let service_provider = TestServiceProvider::register(&host, json!({})).await;
-        let ada = service_provider.ada(&host).await;
+        let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
         let browser = Browser::new(&host.base);
         Self {
             host,

@@ -126,12 +126,7 @@ async fn a_renewal_publishes_both_certificates(database: Database) {
 #[both_databases(flavor = "multi_thread")]
 async fn an_expiring_certificate_is_renewed_automatically(database: Database) {
     let settings = "[saml]\ncertificate_validity = \"100d\"\ncertificate_publish_ahead = \"10d\"";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let application = service_provider.id.parsed();
     let stages = async || -> Vec<SamlKeyStage> {

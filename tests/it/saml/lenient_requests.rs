@@ -22,9 +22,7 @@ struct Scene {
 impl Scene {
     /// Returns an instance at which Ada is signed in to a service provider.
     async fn new() -> Self {
-        let host = TestHost::start().await;
-        let service_provider = TestServiceProvider::register(&host, json!({})).await;
-        let ada = service_provider.ada(&host).await;
+        let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
         let browser = Browser::new(&host.base);
         let request = service_provider.request(&host);
         service_provider.sign_in(&ada, &browser, &request).await;

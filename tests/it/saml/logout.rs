@@ -181,9 +181,7 @@ async fn answered(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn single_logout_of_a_service_provider_ends_the_session() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     let known = signed_in(&service_provider, &ada, &browser, &host).await;
     let request = request(&service_provider, &host, &known);
@@ -449,8 +447,7 @@ async fn an_openid_connect_logout_notifies_service_providers_before_it_returns()
     let uris = json!({"post_logout_redirect_uris": ["https://rp.example/bye"]});
     host.admin_ok(reqwest::Method::PATCH, &path, uris).await;
     let browser = Browser::new(&host.base);
-    let code = ada.sign_in(&browser).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let tokens = ada.tokens(&host, &browser).await;
     signed_in(&service_provider, &ada, &browser, &host).await;
     let hint = tokens["id_token"].text();
     let end = format!(

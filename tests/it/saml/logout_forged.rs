@@ -80,9 +80,7 @@ async fn forged_logout_requests_end_no_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logout_request_ends_only_the_named_sessions_and_once() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     let known = signed_in(&service_provider, &ada, &browser, &host).await;
     let mut another = request(&service_provider, &host, &known);

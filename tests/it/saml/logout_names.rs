@@ -105,8 +105,7 @@ async fn an_id_token_of_an_expired_session_reveals_no_names() {
         let ada = host.ada().await;
         host.account(&ada.user, &other.application()).await;
         let browser = Browser::new(&host.base);
-        let code = ada.sign_in(&browser).await;
-        let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+        let tokens = ada.tokens(&host, &browser).await;
         signed_in(&other, &ada, &browser, &host).await;
         host.advance(2 * 60 * 60);
         let hint = tokens["id_token"].text();

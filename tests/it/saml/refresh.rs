@@ -11,7 +11,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::metadata_import::{Certificates, MELLON, import_ok, pem};
-use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client, id};
+use crate::harness::{Database, Respond, TestHost, Text, http_client, id};
 
 /// The web server of a service provider. The test can change its response.
 struct MetadataServer {
@@ -49,12 +49,7 @@ impl MetadataServer {
 #[both_databases]
 async fn refreshed_metadata_is_previewed_before_it_applies(database: Database) {
     let settings = "[egress]\nallow_private_addresses = true";
-    let host = TestHost::start_with(HostOptions {
-        database,
-        settings,
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with(database, settings).await;
     let certificates = Certificates::new();
     let before = certificates.in_text(MELLON);
     let published = MetadataServer::start(&before).await;

@@ -80,6 +80,14 @@ impl TestServiceProvider {
         }
     }
 
+    /// Starts an instance with a service provider and Ada.
+    pub async fn start_with_ada() -> (TestHost, Self, TestUser) {
+        let host = TestHost::start().await;
+        let service_provider = Self::register(&host, json!({})).await;
+        let ada = service_provider.ada(&host).await;
+        (host, service_provider, ada)
+    }
+
     /// Creates Ada, with a device and an account in the application.
     pub async fn ada(&self, host: &TestHost) -> TestUser {
         host.user_with_account("ada", self.application()).await

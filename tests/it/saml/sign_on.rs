@@ -13,9 +13,7 @@ const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_redirect_sign_on_returns_an_assertion_as_specified() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     let request = service_provider.request(&host);
     let page = service_provider.sign_in(&ada, &browser, &request).await;
@@ -224,9 +222,7 @@ async fn a_name_id_policy_for_an_unconfigured_format_is_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_is_sufficient_without_force_authn() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     let first = Response::from_page(
         &service_provider
@@ -259,9 +255,7 @@ async fn a_session_is_sufficient_without_force_authn() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_passive_request_never_shows_a_page() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     let passive = || service_provider.request(&host).with("IsPassive", "true");
     let response = Response::from_page(
@@ -366,9 +360,7 @@ async fn an_unsatisfiable_authentication_context_is_reported() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_for_exactly_unspecified_gets_unspecified() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     service_provider
         .sign_in(&ada, &browser, &service_provider.request(&host))
@@ -667,9 +659,7 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
 /// A cross-site form has no token, and the token of this browser is valid for one application only.
 #[tokio::test(flavor = "multi_thread")]
 async fn idp_initiated_sign_on_requires_its_csrf_token() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     service_provider
         .sign_in(&ada, &browser, &service_provider.request(&host))

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::service_provider::{RESPONDER, Response, TestServiceProvider};
 use crate::admin_api::users_of_support;
 use crate::harness::{
-    Browser, Database, HostOptions, Json, Log, TestHost, TestUser, Text, http_client, id, shipped,
+    Browser, Database, Json, Log, TestHost, TestUser, Text, http_client, id, shipped,
 };
 
 /// Returns a user whom support created with an address of choice, with a device and an account.
@@ -214,12 +214,7 @@ async fn a_corrected_user_keeps_no_unconfirmed_address_as_account_name(database:
 
 #[both_databases]
 async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
-    let host = TestHost::start_with(HostOptions {
-        database,
-        plugins: &shipped(),
-        ..HostOptions::default()
-    })
-    .await;
+    let host = TestHost::start_on_with_plugins(database, &shipped()).await;
     let values: Vec<String> = [
         "email",
         "email_verified",

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
+use opentelemetry::KeyValue;
+use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::transform::common::tonic::Attributes;
 use prost::Message;
 use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
@@ -73,19 +74,13 @@ impl Collector {
             .no_proxy()
             .timeout(TIMEOUT)
             .build()?;
-        let attribute = |key: &str, value: String| KeyValue {
-            key: key.to_owned(),
-            value: Some(AnyValue {
-                value: Some(Value::StringValue(value)),
-            }),
-            ..KeyValue::default()
-        };
+        let attributes = Attributes::from([
+            KeyValue::new("service.name", "assent"),
+            KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
+            KeyValue::new("service.instance.id", instance),
+        ]);
         let resource = Resource {
-            attributes: vec![
-                attribute("service.name", "assent".to_owned()),
-                attribute("service.version", env!("CARGO_PKG_VERSION").to_owned()),
-                attribute("service.instance.id", instance),
-            ],
+            attributes: attributes.0,
             ..Resource::default()
         };
         Ok(Self {

@@ -2,15 +2,16 @@
 
 use assent_model::clock::Timestamp;
 use assent_telemetry::{Buckets, Family, Label, Samples};
+use opentelemetry::KeyValue;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::common::v1::any_value::Value;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
+use opentelemetry_proto::tonic::common::v1 as proto;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use opentelemetry_proto::tonic::metrics::v1::{
     AggregationTemporality, Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint,
     ResourceMetrics, ScopeMetrics, Sum,
 };
+use opentelemetry_proto::transform::common::tonic::Attributes;
 
 use super::collector::{Collector, scope};
 
@@ -59,7 +60,7 @@ fn nanoseconds(at: Timestamp) -> u64 {
 fn metric(family: Family, period: Period) -> Metric {
     let numbers = |samples: Vec<(Vec<Label>, Number)>| -> Vec<NumberDataPoint> {
         let points = samples.into_iter().map(|(labels, value)| NumberDataPoint {
-            attributes: attributes(labels),
+            attributes: attributes_of(labels),
             start_time_unix_nano: period.start,
             time_unix_nano: period.now,
             value: Some(value),
@@ -111,6 +112,11 @@ fn metric(family: Family, period: Period) -> Metric {
     }
 }
 
+fn attributes_of(labels: Vec<Label>) -> Vec<proto::KeyValue> {
+    let labels = labels.into_iter();
+    Attributes::from(labels.map(|(name, value)| KeyValue::new(name, value))).0
+}
+
 /// Returns the unit at the end of the name (UCUM).
 fn unit(name: &str) -> &'static str {
     if name.ends_with("_seconds") {
@@ -125,7 +131,7 @@ fn unit(name: &str) -> &'static str {
 fn histogram_point(labels: Vec<Label>, buckets: &Buckets, period: Period) -> HistogramDataPoint {
     let bounds = buckets.counts.iter().map(|(bound, _)| *bound);
     HistogramDataPoint {
-        attributes: attributes(labels),
+        attributes: attributes_of(labels),
         start_time_unix_nano: period.start,
         time_unix_nano: period.now,
         count: buckets.count,
@@ -135,17 +141,6 @@ fn histogram_point(labels: Vec<Label>, buckets: &Buckets, period: Period) -> His
         bucket_counts: buckets.counts.iter().map(|(_, count)| *count).collect(),
         ..HistogramDataPoint::default()
     }
-}
-
-fn attributes(labels: Vec<Label>) -> Vec<KeyValue> {
-    let attributes = labels.into_iter().map(|(name, value)| KeyValue {
-        key: name.to_owned(),
-        value: Some(AnyValue {
-            value: Some(Value::StringValue(value)),
-        }),
-        ..KeyValue::default()
-    });
-    attributes.collect()
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ use tokio_openssl::SslStream;
 
 use super::error::SmtpStep;
 use super::reply_lines::ReplyLines;
-use super::stream::TlsStream;
 
 /// The protection of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,26 +58,25 @@ pub(super) async fn connect(
     connector: &SslConnector,
     hello: &ClientId,
 ) -> Result<AsyncSmtpConnection, StepError> {
-    let plain = |error: &dyn std::fmt::Display| (SmtpStep::Connect, error.to_string());
-    let mut stream = TcpStream::connect((host, port))
-        .await
-        .map_err(|error| plain(&error))?;
+    let failed = |error: std::io::Error| (SmtpStep::Connect, error.to_string());
+    let mut stream = TcpStream::connect((host, port)).await.map_err(failed)?;
+    let peer = stream.peer_addr().map_err(failed)?;
     let stream: Box<dyn AsyncTokioStream> = match security {
-        SmtpSecurity::None => Box::new(ReplyLines::new(stream)),
+        SmtpSecurity::None => Box::new(ReplyLines::new(stream, peer, Vec::new())),
         SmtpSecurity::Implicit => {
-            let stream = TlsStream::new(encrypt(stream, host, connector).await?, b"");
-            Box::new(ReplyLines::new(stream))
+            let stream = encrypt(stream, host, connector).await?;
+            Box::new(ReplyLines::new(stream, peer, Vec::new()))
         }
         SmtpSecurity::StartTls => {
             begin_tls(&mut stream, hello).await?;
-            let greeting = b"220 TLS\r\n";
-            let stream = TlsStream::new(encrypt(stream, host, connector).await?, greeting);
-            Box::new(ReplyLines::new(stream))
+            let stream = encrypt(stream, host, connector).await?;
+            // The client expects a greeting. The server sends none after STARTTLS (RFC 3207 section 4.2).
+            Box::new(ReplyLines::new(stream, peer, b"220 TLS\r\n".to_vec()))
         }
     };
     AsyncSmtpConnection::connect_with_transport(stream, hello)
         .await
-        .map_err(|error| plain(&error))
+        .map_err(|error| (SmtpStep::Connect, error.to_string()))
 }
 
 async fn encrypt(

@@ -4,7 +4,6 @@
 pub mod connection;
 pub mod error;
 mod reply_lines;
-mod stream;
 
 use std::path::Path;
 use std::time::Duration;

@@ -4,6 +4,7 @@
 //! encoding of their language, or put no space before it. The client would reject these replies, even if the server has
 //! accepted the message.
 
+use std::fmt::Debug;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -21,6 +22,7 @@ const NO_TEXT: &str = "(no text)";
 #[derive(Debug)]
 pub(super) struct ReplyLines<S> {
     stream: S,
+    peer: SocketAddr,
     /// The received part of the next line.
     received: Vec<u8>,
     /// Converted lines that were not read yet.
@@ -28,11 +30,13 @@ pub(super) struct ReplyLines<S> {
 }
 
 impl<S> ReplyLines<S> {
-    pub(super) const fn new(stream: S) -> Self {
+    /// Returns the stream of this peer. The client reads the greeting before the lines of the server.
+    pub(super) const fn new(stream: S, peer: SocketAddr, greeting: Vec<u8>) -> Self {
         Self {
             stream,
+            peer,
             received: Vec::new(),
-            converted: Vec::new(),
+            converted: greeting,
         }
     }
 
@@ -74,9 +78,9 @@ fn text_of(bytes: &[u8]) -> String {
     }
 }
 
-impl<S: AsyncTokioStream> AsyncTokioStream for ReplyLines<S> {
+impl<S: AsyncRead + AsyncWrite + Debug + Send + Sync + Unpin> AsyncTokioStream for ReplyLines<S> {
     fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.stream.peer_addr()
+        Ok(self.peer)
     }
 }
 

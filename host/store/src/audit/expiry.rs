@@ -80,9 +80,9 @@ impl Store {
         let (mut deleted, mut has_more) = (0, false);
         for lane in self.audit_lanes().await? {
             let limit = streamed.map_or(i64::MAX, |streamed| streamed.get(lane));
-            let slice = self.delete_slice(lane, of, (before, limit)).await?;
+            let slice = self.delete_slice(lane, of, before, limit).await?;
             deleted += slice;
-            has_more |= slice >= SLICE;
+            has_more |= slice >= u64::from(SLICE);
         }
         Ok((deleted, has_more))
     }
@@ -92,7 +92,8 @@ impl Store {
         &self,
         lane: i64,
         of: SliceOf,
-        (before, limit): (Timestamp, i64),
+        before: Timestamp,
+        limit: i64,
     ) -> Result<u64> {
         self.write(Arc::clone(&self.chaining), move |db, context| {
             Box::pin(async move {
@@ -104,7 +105,7 @@ impl Store {
                 let rows: Vec<RecordRow> = sql::query_as(AFTER)
                     .bind(lane)
                     .bind(anchor.mark.seq)
-                    .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                    .bind(SLICE)
                     .fetch_all(&mut *db)
                     .await?;
                 let records = rows.into_iter().map(Record::from);
@@ -186,12 +187,11 @@ impl Store {
             let anchor = self.audit_anchor(lane).await?;
             let mut expired = ExpiredEntries::after(lane, &anchor);
             loop {
-                let limit = u32::try_from(SLICE).unwrap_or(u32::MAX);
-                let page = self.audit_records(lane, expired.last.seq, limit).await?;
-                let read = page.len() as u64;
+                let page = self.audit_records(lane, expired.last.seq, SLICE).await?;
+                let read = page.len();
                 // Within a lane, the ids ascend.
                 let old: Vec<Record> = page.into_iter().take_while(|one| one.id < end).collect();
-                let is_last = (old.len() as u64) < read || read < SLICE;
+                let is_last = old.len() < read || read < SLICE as usize;
                 expired.add(old.into_iter());
                 if is_last {
                     break;

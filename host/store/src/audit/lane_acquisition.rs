@@ -27,7 +27,7 @@ pub(super) async fn acquire(
     let mut after = 0;
     loop {
         let taken: Option<(i64,)> = sql::query_as(texts.take_free)
-            .bind(holder.clone())
+            .bind(&holder)
             .bind(after)
             .bind(lease_millis())
             .fetch_optional(&mut *db)
@@ -35,7 +35,7 @@ pub(super) async fn acquire(
         let Some((number,)) = taken else { break };
         if let Some((head, last_id)) = authentic_end(db, context, number, &root).await? {
             let noted = root.heads.seq(number);
-            let lane = HeldLane::new((number, holder.clone()), (head, last_id), noted);
+            let lane = HeldLane::new(number, holder.clone(), head, last_id, noted);
             if lane.takes(at) {
                 return Ok(lane);
             }
@@ -57,13 +57,13 @@ pub(super) async fn acquire(
     loop {
         number += 1;
         let added = sql::query(texts.add)
-            .bind(holder.clone())
+            .bind(&holder)
             .bind(number)
             .bind(lease_millis())
             .execute(&mut *db)
             .await?;
         if added == 1 && begin_lane(db, context, number).await? {
-            return Ok(HeldLane::new((number, holder), (Mark::START, None), 0));
+            return Ok(HeldLane::new(number, holder, Mark::START, None, 0));
         }
     }
 }

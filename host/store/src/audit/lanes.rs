@@ -94,8 +94,10 @@ pub(crate) struct HeldLane {
 
 impl HeldLane {
     pub(super) fn new(
-        (number, holder): (i64, String),
-        (head, last_id): (Mark, Option<AuditId>),
+        number: i64,
+        holder: String,
+        head: Mark,
+        last_id: Option<AuditId>,
         noted: i64,
     ) -> Self {
         Self {
@@ -120,7 +122,7 @@ impl HeldLane {
         }
         let renewed = sql::query(LaneSql::for_kind(db.kind()).renew)
             .bind(self.number)
-            .bind(self.holder.clone())
+            .bind(&self.holder)
             .bind(lease_millis())
             .execute(db)
             .await?;
@@ -130,13 +132,13 @@ impl HeldLane {
 
     /// Whether this instance still holds the lane.
     pub(super) async fn is_held(&self, db: &mut Connection) -> Result<bool> {
-        let held: Option<(i64,)> =
-            sql::query_as("SELECT lane FROM audit_lanes WHERE lane = $1 AND holder = $2")
+        Ok(
+            sql::query("SELECT lane FROM audit_lanes WHERE lane = $1 AND holder = $2")
                 .bind(self.number)
-                .bind(self.holder.clone())
-                .fetch_optional(db)
-                .await?;
-        Ok(held.is_some())
+                .bind(&self.holder)
+                .exists(db)
+                .await?,
+        )
     }
 }
 
@@ -167,7 +169,7 @@ impl Lanes {
     }
 
     /// Returns a lane after the commit of its new entries.
-    pub(crate) fn committed(&self, mut lane: HeldLane) {
+    pub(crate) fn return_committed(&self, mut lane: HeldLane) {
         if lane.head.seq > lane.noted {
             lane.noted = lane.head.seq;
             self.add_new_head(lane.number, lane.head.clone());
@@ -200,7 +202,7 @@ impl Lanes {
     }
 
     /// Waits until there is a head that is not in the root.
-    pub(super) async fn changed(&self) {
+    pub(super) async fn wait_for_new_head(&self) {
         self.changed.notified().await;
     }
 
@@ -215,7 +217,7 @@ pub(crate) async fn release(db: &mut Connection, lanes: &[HeldLane]) -> Result<(
     for lane in lanes {
         sql::query("UPDATE audit_lanes SET held_until = 0 WHERE lane = $1 AND holder = $2")
             .bind(lane.number)
-            .bind(lane.holder.clone())
+            .bind(&lane.holder)
             .execute(&mut *db)
             .await?;
     }

@@ -190,7 +190,7 @@ pub(crate) async fn erase(db: &mut Connection, user: UserId) -> Result<()> {
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL
          WHERE user_id = $1 AND personal IS NOT NULL",
     )
-    .bind(user.clone())
+    .bind(&user)
     .execute(&mut *db)
     .await?;
     sql::query(
@@ -357,7 +357,7 @@ impl Store {
         .bind(user.to_string())
         .bind(device.to_string())
         .bind(since.millis())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
@@ -416,9 +416,9 @@ impl Store {
             for condition in &conditions {
                 let reach: Option<(String,)> = sql::query_as(condition.reach)
                     .persistent(false)
-                    .bind(condition.value.clone())
-                    .bind(first.clone())
-                    .bind(end.clone())
+                    .bind(&condition.value)
+                    .bind(&first)
+                    .bind(&end)
                     .bind(LOOKED_AT)
                     .fetch_optional(&self.readers)
                     .await?;
@@ -460,7 +460,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
         let moment = |at: Option<Timestamp>, or: i64| at.map_or(or, Timestamp::millis);
-        let rows: Vec<EntryRow> = sql::query_as(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
+        sql::query_as::<EntryRow>(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
             .persistent(false)
             .bind(filter.user.map(|user| user.to_string()).unwrap_or_default())
             .bind(
@@ -474,16 +474,15 @@ impl Store {
             .bind(filter.actor.clone().unwrap_or_default())
             .bind(moment(filter.since, i64::MIN))
             .bind(moment(filter.until, i64::MAX))
-            .bind(first.clone())
-            .bind(end.clone())
-            .bind(i64::from(limit))
+            .bind(first)
+            .bind(end)
+            .bind(limit)
             .bind(match filter.action {
                 None => "",
                 Some(true) => "action",
                 Some(false) => "other",
             })
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(StoredEntry::try_from).collect()
+            .fetch_values(&self.readers)
+            .await
     }
 }

@@ -86,7 +86,7 @@ pub(crate) async fn sign_heads(db: &mut Connection, context: &ChainContext) -> R
 impl Store {
     /// Waits until the log has an entry that the root does not cover.
     pub async fn audit_log_changed(&self) {
-        self.chaining.lanes.changed().await;
+        self.chaining.lanes.wait_for_new_head().await;
     }
 
     /// Authenticates the heads of the lanes of this instance, if there are new ones.

@@ -73,7 +73,7 @@ impl Store {
     }
 
     /// The position that all of these streams have reached; `None` if there are none.
-    pub(crate) async fn streamed(&self, names: &[&str]) -> Result<Option<Positions>> {
+    pub(crate) async fn streamed_positions(&self, names: &[&str]) -> Result<Option<Positions>> {
         let mut streamed: Option<Positions> = None;
         for name in names {
             let positions = self.audit_stream(name).await?.unwrap_or_default();

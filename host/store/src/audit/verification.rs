@@ -109,7 +109,7 @@ impl Store {
         let rows: Vec<RecordRow> = sql::query_as(AFTER)
             .bind(lane)
             .bind(after)
-            .bind(i64::from(limit))
+            .bind(limit)
             .fetch_all(&self.readers)
             .await?;
         Ok(rows.into_iter().map(Record::from).collect())

@@ -135,7 +135,7 @@ impl Database {
         let outcome =
             migrations::apply(target.kind, &mut connection, &target.migration, migrations).await;
         connection.close().await;
-        outcome.map_err(|error| target.failed(error.to_string()))
+        outcome.map_err(|error| target.open_error(error.to_string()))
     }
 
     /// The migrations that the database at `url` lacks. Changes nothing, and creates no file.
@@ -150,7 +150,7 @@ impl Database {
         let mut connection = target.connect_to_migrate().await?;
         let found = applied::plan(target.kind, &mut connection, migrations).await;
         connection.close().await;
-        let found = found.map_err(|error| target.failed(error.to_string()))?;
+        let found = found.map_err(|error| target.open_error(error.to_string()))?;
         Ok(found
             .pending
             .into_iter()
@@ -178,11 +178,11 @@ impl Database {
             return Err(failure(url, "there is no such file".to_owned()));
         }
         let target = Target::of(url)?;
-        let failed = |error: sql::Error| target.failed(error.to_string());
+        let failed = |error: sql::Error| target.open_error(error.to_string());
         let mut connection = target.options.connect().await.map_err(failed)?;
         reject_unfinished_restore(&mut connection)
             .await
-            .map_err(|reason| target.failed(reason))?;
+            .map_err(|reason| target.open_error(reason))?;
         let (read, write) = connections.for_kind(target.kind);
         let found = diagnosis::examine(
             target.kind,
@@ -239,16 +239,16 @@ impl<'u> Target<'u> {
         })
     }
 
-    fn failed(&self, reason: String) -> StoreError {
+    fn open_error(&self, reason: String) -> StoreError {
         failure(self.url, reason)
     }
 
     /// Opens a connection without time limits, and checks that the database may be used.
     pub(crate) async fn connect_to_migrate(&self) -> Result<Connection> {
         let connected = self.migration.connect().await;
-        let mut connection = connected.map_err(|error| self.failed(error.to_string()))?;
+        let mut connection = connected.map_err(|error| self.open_error(error.to_string()))?;
         let checked = check(&mut connection).await;
-        checked.map_err(|reason| self.failed(reason))?;
+        checked.map_err(|reason| self.open_error(reason))?;
         Ok(connection)
     }
 }
@@ -266,7 +266,7 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     if kind == DatabaseKind::Postgres {
         check_sessions(&target)
             .await
-            .map_err(|reason| target.failed(reason))?;
+            .map_err(|reason| target.open_error(reason))?;
     }
     let mut first = target.connect_to_migrate().await?;
     let prepared = migrations::prepare(
@@ -280,10 +280,10 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     if prepared.is_ok() && kind == DatabaseKind::Postgres {
         partitions::try_to_ensure(&mut first)
             .await
-            .map_err(|error| target.failed(error.to_string()))?;
+            .map_err(|error| target.open_error(error.to_string()))?;
     }
     first.close().await;
-    prepared.map_err(|error| target.failed(error.to_string()))?;
+    prepared.map_err(|error| target.open_error(error.to_string()))?;
     let (reader_count, writer_count) = options.connections.for_kind(kind);
     let epoch = Epoch::default();
     let connections = |count| Connections::new(target.options.clone(), epoch.clone(), count);

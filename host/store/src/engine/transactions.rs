@@ -198,7 +198,7 @@ impl Transactions {
                 self.measurements.commits.record_time(begun.elapsed());
                 self.measurements.count_events(&events);
                 if let Some(lane) = lane {
-                    self.chaining.lanes.committed(lane);
+                    self.chaining.lanes.return_committed(lane);
                 }
                 self.waiters.wake(&changed);
                 Ok(outcomes)
@@ -279,7 +279,7 @@ async fn run_in_turn(
                     continue;
                 }
                 JobResult::Failed(error) => failure(error, index),
-                JobResult::Panicked => panicked(index),
+                JobResult::Panicked => panic_error(index),
             },
             Isolation::Savepoints => match call_at_savepoint(job.work, db).await? {
                 JobResult::Done(outcome) => {
@@ -290,7 +290,7 @@ async fn run_in_turn(
                     outcomes.push(Err(error));
                     continue;
                 }
-                JobResult::Panicked => panicked(index),
+                JobResult::Panicked => panic_error(index),
             },
         };
         return Err(failure);
@@ -317,7 +317,7 @@ async fn run_at_once(
         match result {
             JobResult::Done(outcome) => outcomes.push(Ok(outcome)),
             JobResult::Failed(error) => failures.push(failure(error, before + index)),
-            JobResult::Panicked => failures.push(panicked(before + index)),
+            JobResult::Panicked => failures.push(panic_error(before + index)),
         }
     }
     let cause = failures
@@ -345,7 +345,7 @@ fn failure(error: StoreError, index: usize) -> TransactionError {
     }
 }
 
-fn panicked(index: usize) -> TransactionError {
+fn panic_error(index: usize) -> TransactionError {
     TransactionError {
         error: StoreError::Internal("a write panicked"),
         culprit: Some(index),

@@ -87,7 +87,7 @@ impl Instance {
     async fn note_end(&self) -> sql::Result<()> {
         let mut lease = self.connections.lease().await?;
         let noted = sql::query("UPDATE instances SET ended_at = seen_at WHERE id = $1")
-            .bind(self.id.clone())
+            .bind(&self.id)
             .execute(&mut *lease)
             .await;
         lease.end(noted.as_ref().err());
@@ -104,12 +104,12 @@ impl Instance {
                 statement!(SEEN, CLOCK, ", ", CLOCK, UPDATE, CLOCK, CONTRACTED)
             }
         })
-        .bind(self.id.clone())
+        .bind(&self.id)
         .bind(RELEASE)
-        .bind(self.host.clone())
-        .bind(i64::from(std::process::id()))
+        .bind(&self.host)
+        .bind(std::process::id())
         .bind(self.schema_version)
-        .bind(self.master_key.clone());
+        .bind(&self.master_key);
         match self.kind {
             DatabaseKind::Sqlite => statement.bind(started_at.millis()).bind(now.millis()),
             DatabaseKind::Postgres => statement,

@@ -87,7 +87,7 @@ impl Store {
                 DatabaseKind::Sqlite => {
                     let (newest,): (Option<i64>,) =
                         sql::query_as("SELECT MAX(seen_at) FROM instances WHERE id <> $1")
-                            .bind(self.instance.id.clone())
+                            .bind(&self.instance.id)
                             .fetch_one(&self.readers)
                             .await?;
                     ClockGuard::Bounded {

@@ -120,15 +120,14 @@ impl Store {
 
     /// The stored counts of the hours from `first` on, in hours since 1970.
     pub async fn sign_in_hours(&self, first: i64) -> Result<Vec<SignInHour>> {
-        let rows: Vec<HourRow> = sql::query_as(sql::statement!(
+        sql::query_as::<HourRow>(sql::statement!(
             "SELECT ",
             HourRow::COLUMNS,
             " FROM sign_in_hours WHERE hour >= $1 ORDER BY hour"
         ))
         .bind(first)
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(SignInHour::try_from).collect()
+        .fetch_values(&self.readers)
+        .await
     }
 
     /// Counts the sign-ins of each hour from `first` to `last` in the audit log, including hours without sign-ins.
@@ -151,7 +150,7 @@ impl Store {
             "SELECT COALESCE(event, ''), happened_at / 3600000, COUNT(*) FROM audit_entries WHERE id >= $1
              GROUP BY COALESCE(event, ''), happened_at / 3600000",
         )
-        .bind(since.clone())
+        .bind(&since)
         .fetch_all(&self.readers)
         .await?;
         for (event, hour, count) in rows {

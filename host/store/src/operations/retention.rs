@@ -3,17 +3,18 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use crate::engine::partitions;
 use crate::engine::sql;
-use crate::engine::sql::DatabaseKind;
+use crate::engine::sql::{Connection, DatabaseKind};
 use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
 use assent_model::id::first_text_of;
 
 /// The most rows that one write deletes, so that other writes can run in between.
-pub(crate) const SLICE: u64 = 500;
+pub(crate) const SLICE: u32 = 500;
 
 /// How long rows are stored after their creation.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +108,7 @@ impl RetentionRun<'_> {
     /// # Errors
     /// If another instance has taken over.
     async fn has_next_slice(&mut self, deleted: usize) -> Result<bool> {
-        if deleted < usize::try_from(SLICE).unwrap_or(usize::MAX) {
+        if deleted < SLICE as usize {
             return Ok(false);
         }
         if let Some(clock) = self.clock
@@ -222,7 +223,7 @@ impl Store {
             deleted += self.delete_by_end(statement, before, &mut turn).await?;
         }
         deleted += self.delete_old_changes(&mut turn).await?;
-        let streamed = self.streamed(retention.streams).await?;
+        let streamed = self.streamed_positions(retention.streams).await?;
         loop {
             let (slice, has_more) = self
                 .delete_old_audit_entries(now - retention.audit, streamed.as_ref())
@@ -275,27 +276,18 @@ impl Store {
         now: Timestamp,
         turn: &mut RetentionRun<'_>,
     ) -> Result<u64> {
-        let (mut from, mut deleted) = (String::new(), 0);
-        loop {
-            let slice: Vec<(String,)> = self
-                .write(from.clone(), move |db, after| {
-                    Box::pin(async move {
-                        Ok(sql::query_as(statement)
-                            .bind(first_text_of(before))
-                            .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
-                            .bind(now.millis())
-                            .bind(after)
-                            .fetch_all(db)
-                            .await?)
-                    })
-                })
-                .await?;
-            deleted += slice.len() as u64;
-            if !turn.has_next_slice(slice.len()).await? {
-                return Ok(deleted);
-            }
-            from = slice.into_iter().map(|(id,)| id).max().unwrap_or(from);
-        }
+        self.delete_each_slice((String::new(),), turn, move |db, (after,)| {
+            Box::pin(async move {
+                Ok(sql::query_as(statement)
+                    .bind(first_text_of(before))
+                    .bind(SLICE)
+                    .bind(now.millis())
+                    .bind(after)
+                    .fetch_all(db)
+                    .await?)
+            })
+        })
+        .await
     }
 
     async fn delete_by_end(
@@ -304,26 +296,17 @@ impl Store {
         before: Timestamp,
         turn: &mut RetentionRun<'_>,
     ) -> Result<u64> {
-        let (mut from, mut deleted) = (i64::MIN, 0);
-        loop {
-            let slice: Vec<(i64,)> = self
-                .write((), move |db, ()| {
-                    Box::pin(async move {
-                        Ok(sql::query_as(statement)
-                            .bind(before.millis())
-                            .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
-                            .bind(from)
-                            .fetch_all(db)
-                            .await?)
-                    })
-                })
-                .await?;
-            deleted += slice.len() as u64;
-            if !turn.has_next_slice(slice.len()).await? {
-                return Ok(deleted);
-            }
-            from = slice.into_iter().map(|(end,)| end).max().unwrap_or(from);
-        }
+        self.delete_each_slice((i64::MIN,), turn, move |db, (after,)| {
+            Box::pin(async move {
+                Ok(sql::query_as(statement)
+                    .bind(before.millis())
+                    .bind(SLICE)
+                    .bind(*after)
+                    .fetch_all(db)
+                    .await?)
+            })
+        })
+        .await
     }
 
     /// Deletes the changes that existed at the previous call, which is minutes ago. So it does not depend on a clock.
@@ -335,30 +318,21 @@ impl Store {
         let before = self
             .old_changes
             .swap(newest.unwrap_or_default(), Ordering::Relaxed);
-        let (mut from, mut deleted) = (0, 0);
-        loop {
-            let slice: Vec<(i64,)> = self
-                .write((), move |db, ()| {
-                    Box::pin(async move {
-                        Ok(sql::query_as(
-                            "DELETE FROM changes
-                             WHERE seq IN (SELECT seq FROM changes WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT $3)
-                             RETURNING seq",
-                        )
-                        .bind(from)
-                        .bind(before)
-                        .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
-                        .fetch_all(db)
-                        .await?)
-                    })
-                })
-                .await?;
-            deleted += slice.len() as u64;
-            if !turn.has_next_slice(slice.len()).await? {
-                return Ok(deleted);
-            }
-            from = slice.into_iter().map(|(seq,)| seq).max().unwrap_or(from);
-        }
+        self.delete_each_slice((0,), turn, move |db, (after,): &(i64,)| {
+            Box::pin(async move {
+                Ok(sql::query_as(
+                    "DELETE FROM changes
+                     WHERE seq IN (SELECT seq FROM changes WHERE seq >= $1 AND seq < $2 ORDER BY seq LIMIT $3)
+                     RETURNING seq",
+                )
+                .bind(*after)
+                .bind(before)
+                .bind(SLICE)
+                .fetch_all(db)
+                .await?)
+            })
+        })
+        .await
     }
 
     /// Deletes sessions. With the last row of a session id (`sid`), the rows of its applications are deleted. A session
@@ -369,42 +343,57 @@ impl Store {
         now: Timestamp,
         turn: &mut RetentionRun<'_>,
     ) -> Result<u64> {
-        let (mut from, mut deleted) = (String::new(), 0);
-        loop {
-            let slice: Vec<(String, String)> = self
-                .write(from.clone(), move |db, after| {
-                    Box::pin(async move {
-                        let slice: Vec<(String, String)> = sql::query_as(
-                            "DELETE FROM sessions
-                             WHERE id IN (SELECT id FROM sessions WHERE id >= $4 AND id < $1 AND expires_at < $3
-                               ORDER BY id LIMIT $2)
-                             RETURNING id, sid",
-                        )
-                        .bind(first_text_of(before))
-                        .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
-                        .bind(now.millis())
-                        .bind(after)
-                        .fetch_all(&mut *db)
-                        .await?;
-                        for (_, sid) in &slice {
-                            for statement in [
-                                "DELETE FROM session_applications
-                                 WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
-                                "DELETE FROM saml_participants
-                                 WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
-                            ] {
-                                sql::query(statement).bind(sid.clone()).execute(&mut *db).await?;
-                            }
-                        }
-                        Ok(slice)
-                    })
-                })
+        let first = (String::new(), String::new());
+        self.delete_each_slice(first, turn, move |db, (after, _)| {
+            Box::pin(async move {
+                let slice: Vec<(String, String)> = sql::query_as(
+                    "DELETE FROM sessions
+                     WHERE id IN (SELECT id FROM sessions WHERE id >= $4 AND id < $1 AND expires_at < $3
+                       ORDER BY id LIMIT $2)
+                     RETURNING id, sid",
+                )
+                .bind(first_text_of(before))
+                .bind(SLICE)
+                .bind(now.millis())
+                .bind(after)
+                .fetch_all(&mut *db)
                 .await?;
+                for (_, sid) in &slice {
+                    for statement in [
+                        "DELETE FROM session_applications
+                         WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
+                        "DELETE FROM saml_participants
+                         WHERE sid = $1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.sid = $1)",
+                    ] {
+                        sql::query(statement).bind(sid).execute(&mut *db).await?;
+                    }
+                }
+                Ok(slice)
+            })
+        })
+        .await
+    }
+
+    /// Deletes slice after slice, each in a write of its own. `delete_slice` begins at the key it receives, because the
+    /// start of the index has deleted rows, and returns the keys of the deleted rows.
+    async fn delete_each_slice<K: Clone + Ord + Send + Sync + 'static>(
+        &self,
+        first: K,
+        turn: &mut RetentionRun<'_>,
+        delete_slice: impl for<'c> Fn(&'c mut Connection, &'c K) -> BoxFuture<'c, Result<Vec<K>>>
+        + Copy
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<u64> {
+        let (mut from, mut deleted) = (first, 0);
+        loop {
+            let slice = self.write(from.clone(), delete_slice).await?;
             deleted += slice.len() as u64;
             if !turn.has_next_slice(slice.len()).await? {
                 return Ok(deleted);
             }
-            from = slice.into_iter().map(|(id, _)| id).max().unwrap_or(from);
+            from = slice.into_iter().max().unwrap_or(from);
         }
     }
 }

@@ -107,11 +107,11 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGua
                 .bind(account.id.to_string())
                 .bind(account.user_id.to_string())
                 .bind(account.application_id.to_string())
-                .bind(account.name.clone())
+                .bind(&account.name)
                 .bind(to_json(&account.roles)?)
-                .bind(account.short_code.clone())
+                .bind(&account.short_code)
                 .bind(account.state.as_str())
-                .bind(i64::from(account.individual))
+                .bind(account.individual)
                 .bind(account.version)
                 .bind(account.created_at.millis());
         }
@@ -139,11 +139,11 @@ pub(crate) async fn update(
          WHERE id = $1 AND version = $5",
     )
     .bind(account.id.to_string())
-    .bind(account.name.clone())
+    .bind(&account.name)
     .bind(to_json(&account.roles)?)
     .bind(account.state.as_str())
     .bind(account.version)
-    .bind(i64::from(account.individual))
+    .bind(account.individual)
     .execute(&mut *db)
     .await
     .map_err(taken("the account's name"))?;
@@ -205,7 +205,7 @@ pub(crate) async fn replace_unconfirmed_names(
         account.name = user.name.to_string();
         sql::query("UPDATE accounts SET name = $2, version = version + 1 WHERE id = $1")
             .bind(account.id.to_string())
-            .bind(account.name.clone())
+            .bind(&account.name)
             .execute(&mut *db)
             .await
             .map_err(taken("the account's name"))?;

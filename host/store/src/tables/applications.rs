@@ -29,7 +29,7 @@ pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Re
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(application.id.to_string())
-    .bind(application.name.clone())
+    .bind(&application.name)
     .bind(search_form(&application.name))
     .bind(to_json(&application.settings)?)
     .bind(client_secrets::to_column(&application.secrets)?)
@@ -56,12 +56,12 @@ pub(crate) async fn update(
          WHERE id = $1 AND version = $5",
     )
     .bind(application.id.to_string())
-    .bind(application.name.clone())
+    .bind(&application.name)
     .bind(to_json(&application.settings)?)
     .bind(application.updated_at.millis())
     .bind(application.version)
     .bind(client_secrets::to_column(&application.secrets)?)
-    .bind(i64::from(application.settings.enabled))
+    .bind(application.settings.enabled)
     .bind(NEVER)
     .bind(search_form(&application.name))
     .execute(&mut *db)

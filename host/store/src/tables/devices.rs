@@ -182,16 +182,15 @@ impl Store {
         user: UserId,
         enrolment: EnrolmentId,
     ) -> Result<Option<Device>> {
-        let row: Option<DeviceRow> = sql::query_as(sql::statement!(
+        sql::query_as::<DeviceRow>(sql::statement!(
             "SELECT ",
             DeviceRow::COLUMNS,
             " FROM devices WHERE user_id = $1 AND enrolment_id = $2"
         ))
         .bind(user.to_string())
         .bind(enrolment.to_string())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(Device::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// The origins of a user's devices that are not revoked.
@@ -237,28 +236,25 @@ impl Store {
 
     /// The user's devices that are not revoked.
     pub async fn devices_of(&self, user: UserId) -> Result<Vec<Device>> {
-        let rows: Vec<DeviceRow> = sql::query_as(sql::statement!(
+        sql::query_as::<DeviceRow>(sql::statement!(
             "SELECT ",
             DeviceRow::COLUMNS,
             " FROM devices WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id"
         ))
         .bind(user.to_string())
-        .fetch_all(self.readers.lookups())
-        .await?;
-        rows.into_iter().map(Device::try_from).collect()
+        .fetch_values(self.readers.lookups())
+        .await
     }
 
     /// Whether the user has, or ever had, a device or an external authenticator. A revoked device counts until its row
     /// is deleted.
     pub async fn had_authenticator(&self, user: UserId) -> Result<bool> {
-        let found: Option<(i64,)> = sql::query_as(
+        Ok(sql::query(
             "SELECT 1 FROM users WHERE id = $1 AND (EXISTS (SELECT 1 FROM devices WHERE devices.user_id = users.id)
                OR EXISTS (SELECT 1 FROM external_authenticators e WHERE e.user_id = users.id))",
         )
         .bind(user.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        Ok(found.is_some())
+        .exists(&self.readers).await?)
     }
 
     /// Stores or deletes the push subscription of a device.

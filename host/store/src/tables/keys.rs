@@ -57,8 +57,7 @@ impl TryFrom<KeyRow> for SigningKey {
 
 /// All keys; those of each purpose in the order of their generations.
 pub(crate) async fn read_all(db: impl Executor) -> Result<Vec<SigningKey>> {
-    let rows: Vec<KeyRow> = sql::query_as(ALL).fetch_all(db).await?;
-    rows.into_iter().map(SigningKey::try_from).collect()
+    sql::query_as::<KeyRow>(ALL).fetch_values(db).await
 }
 
 impl Store {
@@ -183,15 +182,9 @@ async fn lock_keys(db: &mut Connection, purpose: KeyPurpose) -> Result<Vec<Signi
     .bind(purpose.as_str())
     .execute(&mut *db)
     .await?;
-    let rows: Vec<KeyRow> = sql::query_as(ALL).fetch_all(db).await?;
-    let keys = rows
-        .into_iter()
-        .map(SigningKey::try_from)
-        .collect::<Result<Vec<_>>>()?;
-    Ok(keys
-        .into_iter()
-        .filter(|key| key.purpose == purpose)
-        .collect())
+    let mut keys = read_all(db).await?;
+    keys.retain(|key| key.purpose == purpose);
+    Ok(keys)
 }
 
 fn highest_generation(times: &[KeyTimes]) -> i64 {

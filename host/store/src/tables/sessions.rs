@@ -13,7 +13,7 @@ use crate::{Result, Store, audit};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, DeviceId, SessionId, UserId};
-use assent_model::saml::{Participation, SessionBrowser, SessionEnd};
+use assent_model::saml::{SessionBrowser, SessionEnd};
 use assent_model::secret::Digest;
 use assent_model::session::{Authentication, Session};
 
@@ -49,15 +49,15 @@ pub(crate) async fn insert(
     )
     .bind(session.id.to_string())
     .bind(digest.to_text())
-    .bind(session.sid.clone())
+    .bind(&session.sid)
     .bind(session.user_id.to_string())
     .bind(session.authentication.at.millis())
     .bind(to_json(&session.authentication.amr)?)
-    .bind(session.authentication.channel.clone())
+    .bind(&session.authentication.channel)
     .bind(now.millis())
     .bind(session.expires_at.millis())
     .bind(from.address.map(|address| address.to_string()))
-    .bind(from.browser.clone())
+    .bind(&from.browser)
     .bind(approval.to_string())
     .execute(db)
     .await?;
@@ -119,17 +119,13 @@ pub(crate) async fn log_out(db: &mut Connection, sid: &str, now: Timestamp) -> R
     .fetch_all(&mut *db)
     .await?;
     logout::queue(db, clients, now).await?;
-    let rows: Vec<ParticipantRow> = sql::query_as(
+    let participants = sql::query_as::<ParticipantRow>(
         "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, \
          session_index",
     )
     .bind(sid.to_owned())
-    .fetch_all(&mut *db)
+    .fetch_values(db)
     .await?;
-    let participants = rows
-        .into_iter()
-        .map(Participation::try_from)
-        .collect::<Result<_>>()?;
     Ok(SessionEnd {
         participants,
         browsers,
@@ -193,8 +189,8 @@ pub(crate) async fn leave_application(
         "DELETE FROM session_applications WHERE user_id = $1 AND application_id = $2
          RETURNING sid, application_id, subject",
     )
-    .bind(user.clone())
-    .bind(application.clone())
+    .bind(&user)
+    .bind(&application)
     .fetch_all(&mut *db)
     .await?;
     sql::query("DELETE FROM saml_participants WHERE user_id = $1 AND application_id = $2")

@@ -82,12 +82,12 @@ impl Store {
                     for trace in INSERT.padded(rows) {
                         query = query
                             .bind(trace.id.to_string())
-                            .bind(trace.token.clone())
+                            .bind(&trace.token)
                             .bind(trace.user_id.to_string())
                             .bind(trace.application.to_string())
-                            .bind(trace.sink.clone())
+                            .bind(&trace.sink)
                             .bind(trace.created_at.millis())
-                            .bind(trace.calls.clone());
+                            .bind(&trace.calls);
                     }
                     query.execute(&mut *db).await?;
                 }
@@ -99,13 +99,12 @@ impl Store {
 
     /// The trace of a token or an assertion.
     pub async fn trace(&self, token: &str) -> Result<Option<ClaimTrace>> {
-        let row: Option<TraceRow> = sql::query_as(
+        sql::query_as::<TraceRow>(
             "SELECT id, token, user_id, application_id, sink, created_at, calls FROM claim_traces WHERE token = $1",
         )
         .bind(token.to_owned())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(ClaimTrace::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 
     /// The traces of a user, the latest first. Only those that precede `before` and belong to `application`, if they
@@ -117,7 +116,7 @@ impl Store {
         before: Option<TraceId>,
         limit: u32,
     ) -> Result<Vec<ClaimTrace>> {
-        let rows: Vec<TraceRow> = sql::query_as(
+        sql::query_as::<TraceRow>(
             "SELECT id, token, user_id, application_id, sink, created_at, calls FROM claim_traces
              WHERE user_id = $1 AND ($2 = '' OR application_id = $2) AND ($3 = '' OR id < $3)
              ORDER BY id DESC LIMIT $4",
@@ -125,9 +124,8 @@ impl Store {
         .bind(user.to_string())
         .bind(application.map(ToString::to_string).unwrap_or_default())
         .bind(before.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(ClaimTrace::try_from).collect()
+        .bind(limit)
+        .fetch_values(&self.readers)
+        .await
     }
 }

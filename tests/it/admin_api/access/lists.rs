@@ -146,8 +146,7 @@ async fn csv(host: &TestHost, path: &str) -> String {
 
 #[both_databases]
 async fn an_own_account_a_group_and_everyone_are_named(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let staff = group(&host, "Staff; \"all\"", &[&ada.user]).await;
     assign(&host, &ada.application, &staff, &["editor"]).await;
     let path = format!("/applications/{}/everyone", ada.application.id);
@@ -200,8 +199,7 @@ async fn an_own_account_a_group_and_everyone_are_named(database: Database) {
 
 #[both_databases]
 async fn roles_that_read_accounts_read_access(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     for role in ["support", "auditor"] {
         let caller: Caller = console_caller(&host, role, role).await;
         for path in [

@@ -97,8 +97,7 @@ async fn members_of_an_assigned_group_have_access_with_its_roles(database: Datab
 
 #[both_databases]
 async fn everyone_has_access_and_roles_are_the_union(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let grace = user_without_account(&host, "grace", ada.application.clone()).await;
     assign_everyone(&host, &ada.application, &["guest", "reader"]).await;
     assert_eq!(roles(&tokens(&host, &grace).await), ["guest", "reader"]);
@@ -122,8 +121,7 @@ async fn everyone_has_access_and_roles_are_the_union(database: Database) {
 /// Two users may have the same name in an application only if one of them has an individual account with that name.
 #[both_databases]
 async fn an_implied_account_has_a_name_of_its_own(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let path = format!("/accounts/{}", id(&ada.account));
     host.admin_ok(Method::PATCH, &path, json!({"name": "grace"}))
         .await;
@@ -136,8 +134,7 @@ async fn an_implied_account_has_a_name_of_its_own(database: Database) {
 
 #[both_databases]
 async fn a_suspended_account_wins_over_groups(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let staff = group(&host, "Staff", &[&ada.user]).await;
     assign(&host, &ada.application, &staff, &["reader"]).await;
     assign_everyone(&host, &ada.application, &[]).await;

@@ -289,8 +289,7 @@ async fn groups_need_the_permission_to_give_access() {
 
 #[both_databases]
 async fn known_roles_and_assignments_are_listed(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let staff = group(&host, "Staff", &[&ada.user]).await;
     assign(&host, &ada.application, &staff, &["approver", "reader"]).await;
     assign_everyone(&host, &ada.application, &["guest"]).await;
@@ -325,10 +324,7 @@ async fn an_erased_user_is_in_no_group(database: Database) {
     let bob = host.user("bob").await;
     let staff = group(&host, "Staff", &[&bob]).await;
     let path = format!("/users/{}", id(&bob));
-    host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
-        .await;
-    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
-        .await;
+    host.erase_user(&path).await;
     let members = format!("/groups/{}/members", id(&staff));
     let list = host.admin_ok(Method::GET, &members, Value::Null).await;
     assert_eq!(list["items"], json!([]), "{database:?}");

@@ -20,8 +20,7 @@ async fn allow_groups(host: &TestHost, application: &str) {
 
 #[tokio::test]
 async fn the_scope_groups_gives_the_names_of_assigned_groups() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     allow_groups(&host, &ada.application.id).await;
     let staff = group(&host, "Staff", &[&ada.user]).await;
     let admins = group(&host, "Admins", &[&ada.user]).await;
@@ -108,8 +107,7 @@ async fn plugins_receive_assigned_groups_only() {
     host.admin_ok(Method::PUT, &path, json!({"roles": []}))
         .await;
 
-    let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+    let tokens = ada.tokens(&host, &Browser::new(&host.base)).await;
     let claims = jwt_claims(tokens["id_token"].text());
     assert_eq!(claims["teams"], json!(["Staff"]), "{claims}");
     let path = format!(
@@ -129,8 +127,7 @@ async fn plugins_receive_assigned_groups_only() {
 /// The shipped plugins take the union of the roles.
 #[tokio::test]
 async fn the_preview_of_an_account_has_the_effective_roles() {
-    let host = TestHost::start().await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start().await.with_ada().await;
     let staff = group(&host, "Staff", &[&ada.user]).await;
     assign(&host, &ada.application, &staff, &["approver"]).await;
     let path = format!(
@@ -147,8 +144,7 @@ async fn the_preview_of_an_account_has_the_effective_roles() {
 
 #[both_databases]
 async fn the_preview_of_a_user_has_the_account_that_an_assignment_implies(database: Database) {
-    let host = TestHost::start_on(database).await;
-    let ada = host.ada().await;
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
     let bob = host.user("bob").await;
     let path = format!(
         "/applications/{}/claims-preview?user={}",

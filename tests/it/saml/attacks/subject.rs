@@ -93,9 +93,7 @@ async fn a_requested_subject_does_not_reveal_users_behind_pseudonyms() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_acs_removed_during_the_sign_in_receives_no_response() {
-    let host = TestHost::start().await;
-    let service_provider = TestServiceProvider::register(&host, json!({})).await;
-    let ada = service_provider.ada(&host).await;
+    let (host, service_provider, ada) = TestServiceProvider::start_with_ada().await;
     let browser = Browser::new(&host.base);
     let login = service_provider
         .begin(&browser, &service_provider.request(&host), None)

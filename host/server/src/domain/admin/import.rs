@@ -12,7 +12,7 @@ use assent_model::secret::Digest;
 use assent_store::StoreError;
 
 /// The number of rows in one transaction.
-pub(super) const BATCH: usize = 200;
+const BATCH: usize = 200;
 /// The largest number of errors in a report.
 const MOST_ERRORS: usize = 100;
 
@@ -221,7 +221,50 @@ impl TryFrom<AdminError> for RowProblem {
     }
 }
 
+/// The write of a checked row.
+pub(super) struct RowWrite<W> {
+    /// The line on which the row begins, from 1.
+    pub(super) line: u64,
+    /// Whether the row creates its object.
+    pub(super) is_new: bool,
+    /// The write, with its audit entries.
+    pub(super) write: W,
+}
+
+/// Saves checked rows in batches; `save` saves one. If an object changed since the check, only its row is rejected.
+pub(super) async fn save_rows<W: Clone, F: Future<Output = Result<(), StoreError>>>(
+    report: &mut ImportReport,
+    rows: impl Iterator<Item = Result<RowWrite<W>, AdminError>>,
+    save: impl Fn(Vec<W>) -> F,
+) -> Result<(), AdminError> {
+    let mut rows = rows.peekable();
+    while rows.peek().is_some() {
+        let batch = rows
+            .by_ref()
+            .take(BATCH)
+            .collect::<Result<Vec<_>, AdminError>>()?;
+        let all = batch.iter().map(|row| row.write.clone()).collect();
+        let Err(error) = save(all).await else {
+            continue;
+        };
+        overtaken(error)?;
+        // At least one row of the batch is stale. The other rows are saved separately.
+        for row in batch {
+            if let Err(error) = save(vec![row.write]).await {
+                let done = if row.is_new {
+                    &mut report.created
+                } else {
+                    &mut report.updated
+                };
+                *done = done.saturating_sub(1);
+                report.refuse(row.line, [overtaken(error)?]);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Returns the reason why a row is rejected if its object changed since the check. An internal error ends the import.
-pub(super) fn overtaken(error: StoreError) -> Result<RowProblem, AdminError> {
+fn overtaken(error: StoreError) -> Result<RowProblem, AdminError> {
     RowProblem::try_from(AdminError::from(error))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::accounts::{apply_to_account, creation, differences};
-use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
+use super::import::{ImportReport, ImportRow, RowProblem, RowTarget, RowWrite, save_rows};
 use super::list_cell::{list_cell, texts_of};
 use super::users::user_with;
 use super::{AccountChange, AdminError, Result, registered};
@@ -315,51 +315,26 @@ pub async fn save_accounts(
     let PlannedAccounts {
         mut report, rows, ..
     } = planned;
-    let write = |PlannedRow {
-                     line,
-                     guard,
-                     before,
-                     account,
-                     ..
-                 }: PlannedRow| {
-        let entries = match &before {
-            Some(before) => differences(services, before, &account, by),
-            None => vec![creation(services, &account, by)],
+    let write = |row: PlannedRow| {
+        let entries = match &row.before {
+            Some(before) => differences(services, before, &row.account, by),
+            None => vec![creation(services, &row.account, by)],
         };
-        (
-            line,
-            AccountWrite {
-                before: before.map(|before| before.state),
-                account,
-                guard,
+        Ok(RowWrite {
+            line: row.line,
+            is_new: row.before.is_none(),
+            write: AccountWrite {
+                before: row.before.map(|before| before.state),
+                account: row.account,
+                guard: row.guard,
                 entries,
             },
-        )
+        })
     };
-    let writes: Vec<(u64, AccountWrite)> = rows.into_iter().map(write).collect();
-    for batch in writes.chunks(BATCH) {
-        let all = batch.iter().map(|(_, write)| write.clone()).collect();
-        let Err(error) = services.store.save_accounts(all, services.now()).await else {
-            continue;
-        };
-        overtaken(error)?;
-        // At least one row of the batch is stale. The other rows are saved separately.
-        for (line, write) in batch {
-            if let Err(error) = services
-                .store
-                .save_accounts(vec![write.clone()], services.now())
-                .await
-            {
-                let done = if write.before.is_some() {
-                    &mut report.updated
-                } else {
-                    &mut report.created
-                };
-                *done = done.saturating_sub(1);
-                report.refuse(*line, [overtaken(error)?]);
-            }
-        }
-    }
+    save_rows(&mut report, rows.into_iter().map(write), |writes| {
+        services.store.save_accounts(writes, services.now())
+    })
+    .await?;
     let (created, updated) = (report.created, report.updated);
     tracing::info!(created, updated, "accounts imported");
     services.wakeups.send(Wakeup::LoggedOut);

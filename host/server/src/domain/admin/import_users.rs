@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
+use super::import::{ImportReport, ImportRow, RowProblem, RowTarget, RowWrite, save_rows};
 use super::list_cell::texts_of;
 use super::users::{
     DeniedMember, VOUCHING, apply_to_user, check_new_name, creation, differences, user_with,
@@ -459,55 +459,29 @@ pub async fn save_users(
     planned: PlannedUsers,
 ) -> Result<ImportReport> {
     let PlannedUsers { mut report, rows } = planned;
-    let write = |PlannedRow {
-                     line,
-                     before,
-                     mut user,
-                 }: PlannedRow|
-     -> Result<(u64, UserWrite)> {
-        let entries = match &before {
+    let write = |row: PlannedRow| -> Result<RowWrite<UserWrite>> {
+        let mut user = row.user;
+        let entries = match &row.before {
             Some(before) => differences(services, before, &user, by),
             None => {
                 user.did = fresh_did()?;
                 vec![creation(services, &user, by)]
             }
         };
-        Ok((
-            line,
-            UserWrite {
-                before: before.map(|before| before.state),
+        Ok(RowWrite {
+            line: row.line,
+            is_new: row.before.is_none(),
+            write: UserWrite {
+                before: row.before.map(|before| before.state),
                 user,
                 entries,
             },
-        ))
+        })
     };
-    let mut rows = rows.into_iter().peekable();
-    while rows.peek().is_some() {
-        let batch = rows
-            .by_ref()
-            .take(BATCH)
-            .map(write)
-            .collect::<Result<Vec<_>>>()?;
-        let all = services
-            .store
-            .save_users(batch.iter().map(|(_, write)| write.clone()).collect())
-            .await;
-        let Err(error) = all else { continue };
-        overtaken(error)?;
-        // At least one row of the batch is stale. The other rows are saved separately.
-        for (line, write) in batch {
-            let is_known = write.before.is_some();
-            if let Err(error) = services.store.save_users(vec![write]).await {
-                let done = if is_known {
-                    &mut report.updated
-                } else {
-                    &mut report.created
-                };
-                *done = done.saturating_sub(1);
-                report.refuse(line, [overtaken(error)?]);
-            }
-        }
-    }
+    save_rows(&mut report, rows.into_iter().map(write), |writes| {
+        services.store.save_users(writes)
+    })
+    .await?;
     let (created, updated) = (report.created, report.updated);
     tracing::info!(created, updated, "users imported");
     services.wakeups.send(Wakeup::LoggedOut);

@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use webauthn_rs::prelude::{
     AuthenticatorAttachment, CreationChallengeResponse, Passkey, PasskeyAuthentication,
     PasskeyRegistration, PublicKeyCredential, RegisterPublicKeyCredential,
-    RequestChallengeResponse, Uuid, WebauthnError,
+    RequestChallengeResponse, Uuid, Webauthn, WebauthnError,
 };
 
 use crate::domain::devices::account_notifications;
@@ -78,12 +78,24 @@ pub async fn offer(services: &Services, device: &Device) -> Result<Offer, Intern
     if services.store.passkey(device.id).await?.is_some() {
         return Ok(Offer::HasOne);
     }
+    let handle = Uuid::from_bytes(*device.id.as_bytes());
+    let (options, state) = start_registration(services, webauthn, device, handle).await?;
+    begin(services, device.id, PasskeyPurpose::Add, &state, PATIENCE).await?;
+    Ok(Offer::Make(Box::new(options)))
+}
+
+/// Returns the options of a new passkey with this user handle, and the state of its ceremony.
+pub(super) async fn start_registration(
+    services: &Services,
+    webauthn: &Webauthn,
+    device: &Device,
+    handle: Uuid,
+) -> Result<(CreationChallengeResponse, PasskeyRegistration), InternalError> {
     let user = services
         .store
         .user(device.user_id)
         .await?
         .ok_or(StoreError::Internal("a device has no user"))?;
-    let handle = Uuid::from_bytes(*device.id.as_bytes());
     let (mut options, state) = webauthn
         .start_passkey_registration(handle, user.name.as_str(), user.display_name(), None)
         .map_err(passkey_error)?;
@@ -92,8 +104,7 @@ pub async fn offer(services: &Services, device: &Device) -> Result<Offer, Intern
     if let Some(selection) = &mut options.public_key.authenticator_selection {
         selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
     }
-    begin(services, device.id, PasskeyPurpose::Add, &state, PATIENCE).await?;
-    Ok(Offer::Make(Box::new(options)))
+    Ok((options, state))
 }
 
 /// The outcome of the creation of a passkey.
@@ -105,6 +116,19 @@ pub enum PasskeyAddition {
     Refused,
     /// The device has a passkey already, or another device has this one.
     Taken,
+}
+
+impl PasskeyAddition {
+    pub(super) fn of_write(
+        written: Result<DeviceWrite, StoreError>,
+    ) -> Result<Self, InternalError> {
+        match written {
+            Ok(DeviceWrite::Done) => Ok(Self::Added),
+            Ok(DeviceWrite::Inactive) => Ok(Self::Refused),
+            Err(StoreError::Taken(_)) => Ok(Self::Taken),
+            Err(error) => Err(error.into()),
+        }
+    }
 }
 
 /// Adds the passkey that the browser made (section 7.1).
@@ -126,12 +150,8 @@ pub async fn add(
         let known = services.store.passkey(device.id).await?;
         return Ok(repeated_addition(known.as_ref(), made));
     };
-    let credential = match webauthn.finish_passkey_registration(made, &state) {
-        Ok(credential) => credential,
-        Err(error) => {
-            tracing::warn!(device = %device.id, %error, "passkey registration rejected");
-            return Ok(PasskeyAddition::Refused);
-        }
+    let Some(credential) = finish_registration(webauthn, device, made, &state) else {
+        return Ok(PasskeyAddition::Refused);
     };
     let passkey = DevicePasskey {
         device_id: device.id,
@@ -140,23 +160,29 @@ pub async fn add(
         added_at: services.now(),
         sign_in: PasskeySignIn::Unavailable,
     };
-    match services
-        .store
-        .add_passkey(
-            passkey,
-            vec![entry(services, Event::PasskeyAdded, device, by)],
-        )
-        .await
-    {
-        Ok(DeviceWrite::Done) => {
-            tracing::info!(device = %device.id, "passkey added");
-            account_notifications::notify(services, device.user_id, Some(device.id));
-            Ok(PasskeyAddition::Added)
-        }
-        Ok(DeviceWrite::Inactive) => Ok(PasskeyAddition::Refused),
-        Err(StoreError::Taken(_)) => Ok(PasskeyAddition::Taken),
-        Err(error) => Err(error.into()),
+    let entries = vec![entry(services, Event::PasskeyAdded, device, by)];
+    let written = services.store.add_passkey(passkey, entries).await;
+    let outcome = PasskeyAddition::of_write(written)?;
+    if outcome == PasskeyAddition::Added {
+        tracing::info!(device = %device.id, "passkey added");
+        account_notifications::notify(services, device.user_id, Some(device.id));
     }
+    Ok(outcome)
+}
+
+/// Verifies the browser's response to the creation of a passkey. Returns `None` if it is not valid.
+pub(super) fn finish_registration(
+    webauthn: &Webauthn,
+    device: &Device,
+    made: &RegisterPublicKeyCredential,
+    state: &PasskeyRegistration,
+) -> Option<Passkey> {
+    let finished = webauthn.finish_passkey_registration(made, state);
+    finished
+        .inspect_err(
+            |error| tracing::warn!(device = %device.id, %error, "passkey registration rejected"),
+        )
+        .ok()
 }
 
 /// Returns the result of an addition without a pending ceremony. If the device has this very passkey, the response to

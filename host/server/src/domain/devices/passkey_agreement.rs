@@ -11,15 +11,15 @@
 use std::sync::Arc;
 
 use webauthn_rs::prelude::{
-    AuthenticatorAttachment, CreationChallengeResponse, PasskeyRegistration, PublicKeyCredential,
+    CreationChallengeResponse, PasskeyRegistration, PublicKeyCredential,
     RegisterPublicKeyCredential, RequestChallengeResponse, Uuid,
 };
 use webauthn_rs_proto::ResidentKeyRequirement;
 
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::passkey::{
-    AssertionCheck, PasskeyAddition, ask, begin, claim, entry, passkey_error, repeated_addition,
-    to_stored,
+    AssertionCheck, PasskeyAddition, ask, begin, claim, entry, finish_registration,
+    repeated_addition, start_registration, to_stored,
 };
 use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
 use crate::domain::{InternalError, Services};
@@ -27,7 +27,7 @@ use assent_model::audit::{AuditContext, Event};
 use assent_model::device::Device;
 use assent_model::id::{DeviceId, UserId};
 use assent_model::passkey::{DevicePasskey, PasskeyPurpose, PasskeySignIn};
-use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
+use assent_store::PasskeyUseOutcome;
 
 /// The call that the passkey of the device confirms.
 const CALL: &str = "sign in with the passkey";
@@ -89,7 +89,7 @@ pub async fn agree(
         .await?;
     Ok(match agreed {
         PasskeyUseOutcome::Accepted => {
-            allowed(services, device);
+            notify_allowed(services, device);
             AgreementOutcome::Agreed
         }
         PasskeyUseOutcome::Rejected => AgreementOutcome::Refused,
@@ -105,21 +105,9 @@ async fn create(
     let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(AgreementOutcome::Impossible);
     };
-    let user = services
-        .store
-        .user(device.user_id)
-        .await?
-        .ok_or(StoreError::Internal("a device has no user"))?;
-    let (mut options, state) = webauthn
-        .start_passkey_registration(
-            user_handle(device.id),
-            user.name.as_str(),
-            user.display_name(),
-            None,
-        )
-        .map_err(passkey_error)?;
+    let handle = user_handle(device.id);
+    let (mut options, state) = start_registration(services, webauthn, device, handle).await?;
     if let Some(selection) = &mut options.public_key.authenticator_selection {
-        selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
         selection.resident_key = Some(ResidentKeyRequirement::Required);
         selection.require_resident_key = true;
     }
@@ -161,12 +149,8 @@ pub async fn add(
         tracing::warn!(device = %device.id, "passkey registration rejected: not discoverable");
         return Ok(PasskeyAddition::Refused);
     }
-    let credential = match webauthn.finish_passkey_registration(made, &state) {
-        Ok(credential) => credential,
-        Err(error) => {
-            tracing::warn!(device = %device.id, %error, "passkey registration rejected");
-            return Ok(PasskeyAddition::Refused);
-        }
+    let Some(credential) = finish_registration(webauthn, device, made, &state) else {
+        return Ok(PasskeyAddition::Refused);
     };
     let now = services.now();
     let passkey = DevicePasskey {
@@ -181,22 +165,18 @@ pub async fn add(
     if replaced.is_none() {
         entries.insert(0, entry(services, Event::PasskeyAdded, device, by));
     }
-    match services
+    let written = services
         .store
         .add_sign_in_passkey(passkey, replaced, entries)
-        .await
-    {
-        Ok(DeviceWrite::Done) => {
-            allowed(services, device);
-            Ok(PasskeyAddition::Added)
-        }
-        Ok(DeviceWrite::Inactive) => Ok(PasskeyAddition::Refused),
-        Err(StoreError::Taken(_)) => Ok(PasskeyAddition::Taken),
-        Err(error) => Err(error.into()),
+        .await;
+    let outcome = PasskeyAddition::of_write(written)?;
+    if outcome == PasskeyAddition::Added {
+        notify_allowed(services, device);
     }
+    Ok(outcome)
 }
 
-fn allowed(services: &Arc<Services>, device: &Device) {
+fn notify_allowed(services: &Arc<Services>, device: &Device) {
     tracing::info!(device = %device.id, "passkey sign-in allowed");
     account_notifications::notify(services, device.user_id, Some(device.id));
 }

@@ -68,6 +68,15 @@ pub async fn keys_with_stage(
     ))
 }
 
+async fn key_with_stage(
+    services: &Services,
+    application: &Did,
+    id: KeyId,
+) -> Result<Option<(SamlKey, SamlKeyStage)>, InternalError> {
+    let keys = keys_with_stage(services, application).await?;
+    Ok(keys.into_iter().find(|(key, _)| key.id == id))
+}
+
 /// Returns the first key of a new service provider.
 ///
 /// # Errors
@@ -161,11 +170,7 @@ pub async fn take_over(
     id: KeyId,
     by: &AuditContext,
 ) -> Result<KeyChange, InternalError> {
-    let found = keys_with_stage(services, application)
-        .await?
-        .into_iter()
-        .find(|(key, _)| key.id == id);
-    let Some((key, stage)) = found else {
+    let Some((key, stage)) = key_with_stage(services, application, id).await? else {
         return Ok(KeyChange::Unknown);
     };
     if stage != SamlKeyStage::Published {
@@ -193,11 +198,7 @@ pub async fn withdraw(
     id: KeyId,
     by: &AuditContext,
 ) -> Result<KeyChange, InternalError> {
-    let found = keys_with_stage(services, application)
-        .await?
-        .into_iter()
-        .find(|(key, _)| key.id == id);
-    let Some((key, stage)) = found else {
+    let Some((key, stage)) = key_with_stage(services, application, id).await? else {
         return Ok(KeyChange::Unknown);
     };
     if stage == SamlKeyStage::Signing {

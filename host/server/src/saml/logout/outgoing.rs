@@ -8,6 +8,7 @@ use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, SingleLogout};
 use assent_saml_core::binding::{MessageKind, post_value, redirect_location};
 use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status};
+use assent_saml_core::xml::Signer;
 
 /// The lifetime of a LogoutRequest.
 const LIFETIME: Duration = Duration::from_secs(5 * 60);
@@ -49,29 +50,17 @@ pub(super) async fn request(
         reason: None,
     };
     let signer = signer(services, provider).await?;
-    match service.binding {
-        Binding::Redirect => {
-            let xml = message.write(None).map_err(unsendable)?;
-            let location = redirect_location(
-                destination.as_str(),
-                MessageKind::Request,
-                &xml,
-                None,
-                Some(&signer),
-            );
-            Ok(Outgoing::Redirect(location.map_err(unsendable)?))
-        }
-        Binding::Post => {
-            let xml = message.write(Some(&signer)).map_err(unsendable)?;
-            Ok(form(
-                provider,
-                destination,
-                MessageKind::Request,
-                &xml,
-                None,
-            ))
-        }
-    }
+    let write = |signer: Option<&Signer>| message.write(signer);
+    let kind = MessageKind::Request;
+    outgoing(
+        provider,
+        service.binding,
+        destination,
+        kind,
+        None,
+        &signer,
+        write,
+    )
 }
 
 /// Creates the response to the requesting service provider (SAML core section 3.7.2).
@@ -95,31 +84,18 @@ pub async fn respond(
         status,
     };
     let signer = signer(services, provider).await?;
-    let relay_state = answer.relay_state;
-    match answer.binding {
-        Binding::Redirect => {
-            let xml = message.write(None).map_err(unsendable)?;
-            let address = answer.destination.as_str();
-            let location = redirect_location(
-                address,
-                MessageKind::Response,
-                &xml,
-                relay_state.as_deref(),
-                Some(&signer),
-            );
-            Ok(Outgoing::Redirect(location.map_err(unsendable)?))
-        }
-        Binding::Post => {
-            let xml = message.write(Some(&signer)).map_err(unsendable)?;
-            Ok(form(
-                provider,
-                answer.destination,
-                MessageKind::Response,
-                &xml,
-                relay_state,
-            ))
-        }
-    }
+    let write = |signer: Option<&Signer>| message.write(signer);
+    let kind = MessageKind::Response;
+    let (destination, relay_state) = (answer.destination, answer.relay_state);
+    outgoing(
+        provider,
+        answer.binding,
+        destination,
+        kind,
+        relay_state,
+        &signer,
+        write,
+    )
 }
 
 fn header(
@@ -136,19 +112,38 @@ fn header(
     }
 }
 
-fn form(
+/// Signs a message for its binding: a redirect has the signature beside the message, a form has it within.
+fn outgoing<E: std::fmt::Display>(
     provider: &ServiceProvider,
-    action: CheckedRedirect,
+    binding: Binding,
+    destination: CheckedRedirect,
     kind: MessageKind,
-    xml: &str,
     relay_state: Option<String>,
-) -> Outgoing {
-    let mut fields = vec![(kind.parameter(), post_value(xml))];
-    fields.extend(relay_state.map(|state| ("RelayState", state)));
-    Outgoing::Form {
-        name: provider.name.clone(),
-        action,
-        fields,
+    signer: &Signer,
+    write: impl Fn(Option<&Signer>) -> Result<String, E>,
+) -> Result<Outgoing, InternalError> {
+    match binding {
+        Binding::Redirect => {
+            let xml = write(None).map_err(unsendable)?;
+            let location = redirect_location(
+                destination.as_str(),
+                kind,
+                &xml,
+                relay_state.as_deref(),
+                Some(signer),
+            );
+            Ok(Outgoing::Redirect(location.map_err(unsendable)?))
+        }
+        Binding::Post => {
+            let xml = write(Some(signer)).map_err(unsendable)?;
+            let mut fields = vec![(kind.parameter(), post_value(&xml))];
+            fields.extend(relay_state.map(|state| ("RelayState", state)));
+            Ok(Outgoing::Form {
+                name: provider.name.clone(),
+                action: destination,
+                fields,
+            })
+        }
     }
 }
 

@@ -24,7 +24,7 @@ impl BulkSql {
         let texts = SIZES.map(|size| {
             let mut next = before;
             let rows: Vec<String> = std::iter::repeat_n(row, size)
-                .map(|row| numbered(row, &mut next))
+                .map(|row| number_placeholders(row, &mut next))
                 .collect();
             (size, Arc::from(format!("{head}{}{tail}", rows.join(", "))))
         });
@@ -57,7 +57,7 @@ impl BulkSql {
 }
 
 /// The text with a number after each `$`.
-fn numbered(row: &str, next: &mut usize) -> String {
+fn number_placeholders(row: &str, next: &mut usize) -> String {
     let mut text = String::new();
     for part in row.split_inclusive('$') {
         text.push_str(part);

@@ -32,13 +32,13 @@ pub(crate) trait Key: Clone + Ord + Hash + Send + Sync + 'static {
 
 impl Key for String {
     fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R> {
-        query.bind(self.clone())
+        query.bind(self)
     }
 }
 
 impl Key for (String, String) {
     fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R> {
-        query.bind(self.0.clone()).bind(self.1.clone())
+        query.bind(&self.0).bind(&self.1)
     }
 }
 

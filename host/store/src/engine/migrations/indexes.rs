@@ -47,7 +47,7 @@ pub(super) async fn build(connection: &mut Connection, index: &ConcurrentIndex) 
     let partitioned: Option<(i64,)> = sql::query_as(
         "SELECT CAST(1 AS BIGINT) FROM pg_class WHERE oid = to_regclass($1) AND relkind = 'p'",
     )
-    .bind(index.table.clone())
+    .bind(&index.table)
     .fetch_optional(&mut *connection)
     .await?;
     match partitioned {
@@ -103,8 +103,8 @@ async fn build_in_partitions(
             "SELECT CAST(1 AS BIGINT) FROM pg_inherits JOIN pg_index ON indexrelid = inhrelid
              WHERE inhparent = to_regclass($1) AND indrelid = to_regclass($2)",
         )
-        .bind(index.name.clone())
-        .bind(partition.clone())
+        .bind(&index.name)
+        .bind(&partition)
         .fetch_optional(&mut *connection)
         .await?;
         if attached.is_some() {

@@ -17,5 +17,5 @@ pub use error::{Code, Error, Result};
 pub use query::{Executor, Query, QueryAs, StatementText, query, query_as};
 pub(crate) use row::row;
 pub use row::{Field, FromRow, Places, Row, Rows};
-pub(crate) use statement::{join, joined, joined_length, statement};
+pub(crate) use statement::{join, join_parts, length_of_parts, statement};
 pub use value::{Argument, FromValue, Value};

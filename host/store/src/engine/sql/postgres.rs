@@ -83,7 +83,7 @@ impl PostgresOptions {
         };
         // An operator who sets `statement_timeout` may allow longer statements, so there is no limit then.
         let answer_limit = answer_limit.filter(|_| !own.contains("statement_timeout"));
-        let limits = session_limits::requested(session, own);
+        let limits = session_limits::parse_limits(session, own);
         let options = match own {
             "" => session.to_owned(),
             own => format!("{session} {own}"),
@@ -279,7 +279,7 @@ impl PostgresConnection {
             let stream = self.client.query_typed_raw(text, typed).await?;
             return collect(stream, None).await;
         }
-        let PreparedStatement { statement, columns } = self.prepared(text, query).await?;
+        let PreparedStatement { statement, columns } = self.prepare_statement(text, query).await?;
         if statement.params().len() != query.arguments.len() {
             return Err(Error::Mismatch(format!(
                 "the statement has {} placeholders and {} arguments",
@@ -291,7 +291,7 @@ impl PostgresConnection {
         collect(stream, Some(columns)).await
     }
 
-    async fn prepared(&self, text: &str, query: &Query) -> Result<PreparedStatement> {
+    async fn prepare_statement(&self, text: &str, query: &Query) -> Result<PreparedStatement> {
         let mut statements = self.statements.lock().await;
         if let Some(prepared) = statements.get(text) {
             return Ok(prepared.clone());

@@ -103,6 +103,11 @@ impl Query {
     pub async fn execute(self, on: impl Executor) -> Result<u64> {
         Ok(on.run(&self).await?.affected)
     }
+
+    /// Executes the statement. Returns whether there is a row.
+    pub async fn exists(self, on: impl Executor) -> Result<bool> {
+        Ok(!on.run(&self).await?.rows.is_empty())
+    }
 }
 
 impl<R: FromRow> QueryAs<R> {
@@ -125,9 +130,33 @@ impl<R: FromRow> QueryAs<R> {
 
     /// Executes the statement. Returns the first row, if there is one.
     pub async fn fetch_optional(self, on: impl Executor) -> Result<Option<R>> {
-        let mut rows = on.run(&self.query).await?;
-        rows.rows.truncate(1);
-        Ok(rows.read()?.pop())
+        on.run(&self.query).await?.read_first()
+    }
+
+    /// Executes the statement. Converts all rows to values.
+    ///
+    /// # Errors
+    /// If the database fails, or a row is no valid value.
+    pub async fn fetch_values<V, E>(self, on: impl Executor) -> std::result::Result<Vec<V>, E>
+    where
+        V: TryFrom<R, Error = E>,
+        E: From<Error>,
+    {
+        let rows = on.run(&self.query).await?.read::<R>()?;
+        rows.into_iter().map(V::try_from).collect()
+    }
+
+    /// Executes the statement. Converts the first row, if there is one, to a value.
+    ///
+    /// # Errors
+    /// If the database fails, or the row is no valid value.
+    pub async fn fetch_value<V, E>(self, on: impl Executor) -> std::result::Result<Option<V>, E>
+    where
+        V: TryFrom<R, Error = E>,
+        E: From<Error>,
+    {
+        let row = on.run(&self.query).await?.read_first::<R>()?;
+        row.map(V::try_from).transpose()
     }
 
     /// Executes the statement. Returns the first row.

@@ -15,6 +15,12 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Converts the first row to this type, if there is one.
+    pub(super) fn read_first<R: FromRow>(mut self) -> Result<Option<R>> {
+        self.rows.truncate(1);
+        Ok(self.read()?.pop())
+    }
+
     /// Converts the rows to this type.
     pub(super) fn read<R: FromRow>(self) -> Result<Vec<R>> {
         // PostgreSQL returns no column names for an unprepared statement without rows.

@@ -18,7 +18,7 @@ pub(super) const READ: &str = "SELECT name, setting FROM pg_settings WHERE name 
                                'lock_timeout', 'idle_in_transaction_session_timeout')";
 
 /// Returns the limits in `session`, in the form of libpq's `options`, except those that `own` replaces.
-pub(super) fn requested(session: &str, own: &str) -> Vec<(String, String)> {
+pub(super) fn parse_limits(session: &str, own: &str) -> Vec<(String, String)> {
     let settings = session.split_whitespace().filter(|word| *word != "-c");
     settings
         .filter_map(|setting| setting.split_once('='))
@@ -61,9 +61,9 @@ mod tests {
         let session =
             "-c client_min_messages=warning -c statement_timeout=5000 -c lock_timeout=4000";
         let limits = [("statement_timeout", "5000"), ("lock_timeout", "4000")];
-        assert_eq!(requested(session, ""), pairs(&limits));
+        assert_eq!(parse_limits(session, ""), pairs(&limits));
         let own = "-c lock_timeout=2s";
-        assert_eq!(requested(session, own), pairs(&limits[..1]));
+        assert_eq!(parse_limits(session, own), pairs(&limits[..1]));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Statements of constant texts.
 
 /// The length of joined texts.
-pub(crate) const fn joined_length(mut parts: &[&str], separator: &str) -> usize {
+pub(crate) const fn length_of_parts(mut parts: &[&str], separator: &str) -> usize {
     let mut length = 0;
     while let Some((part, rest)) = parts.split_first() {
         length += part.len();
@@ -13,8 +13,8 @@ pub(crate) const fn joined_length(mut parts: &[&str], separator: &str) -> usize 
     length
 }
 
-/// Joins texts with a total length of [`joined_length`].
-pub(crate) const fn joined<const LENGTH: usize>(
+/// Joins texts with a total length of [`length_of_parts`].
+pub(crate) const fn join_parts<const LENGTH: usize>(
     mut parts: &[&str],
     separator: &str,
 ) -> [u8; LENGTH] {
@@ -38,8 +38,8 @@ pub(crate) const fn joined<const LENGTH: usize>(
 macro_rules! join {
     ($separator:literal: $($part:expr),+ $(,)?) => {{
         const PARTS: &[&str] = &[$($part),+];
-        const LENGTH: usize = $crate::engine::sql::joined_length(PARTS, $separator);
-        const BYTES: [u8; LENGTH] = $crate::engine::sql::joined(PARTS, $separator);
+        const LENGTH: usize = $crate::engine::sql::length_of_parts(PARTS, $separator);
+        const BYTES: [u8; LENGTH] = $crate::engine::sql::join_parts(PARTS, $separator);
         // The joined texts are UTF-8.
         const TEXT: &str = match ::std::str::from_utf8(&BYTES) {
             Ok(text) => text,

@@ -35,10 +35,18 @@ arguments! {
     i64 => Integer(|value| value);
     i32 => Integer(i64::from);
     u32 => Integer(i64::from);
+    bool => Integer(i64::from);
     String => Text(Cow::Owned);
     &String => Text(|text| Cow::Owned(text.clone()));
     &'static str => Text(Cow::Borrowed);
     Vec<u8> => Bytes(|value| value);
+    &Vec<u8> => Bytes(Clone::clone);
+}
+
+impl From<&Option<String>> for Argument {
+    fn from(value: &Option<String>) -> Self {
+        Self::from(value.as_ref())
+    }
 }
 
 /// A value of a row.

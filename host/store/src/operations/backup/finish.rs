@@ -125,7 +125,7 @@ async fn finish(
     begin_new_lane(db, chaining, plan.now).await?;
     prepare(db, chaining, &mut entries).await?;
     if let Some(lane) = append(db, chaining, entries).await? {
-        chaining.lanes.committed(lane);
+        chaining.lanes.return_committed(lane);
     }
     // This is part of the same transaction: an interruption must not leave entries that the root does not cover.
     sign_heads(db, chaining).await?;

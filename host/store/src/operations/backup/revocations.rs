@@ -153,7 +153,7 @@ async fn close_user(
         .execute(&mut *db)
         .await?;
     search_index::set_user_state(db, user.id, state).await?;
-    counts::note_change(db, user.state, state).await?;
+    counts::record_change(db, user.state, state).await?;
     deprovisioning::deprovision_user(db, user.id, state, plan.now).await?;
     let entry = entry(plan, Event::UserLifecycleChanged, user.id)
         .with("before", user.state.as_str())
@@ -199,7 +199,7 @@ async fn close_account(
         return Ok(Outcome::Unchanged);
     }
     sql::query("UPDATE accounts SET state = $2, version = version + 1 WHERE id = $1")
-        .bind(id.clone())
+        .bind(&id)
         .bind(state.as_str())
         .execute(&mut *db)
         .await?;

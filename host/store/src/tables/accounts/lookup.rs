@@ -87,14 +87,13 @@ impl Store {
                 )
             }
         };
-        let rows: Vec<AccountRow> = sql::query_as(statement)
+        sql::query_as::<AccountRow>(statement)
             .bind(application.to_string())
             .bind(state.map(LifecycleState::as_str).unwrap_or_default())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
-            .bind(i64::from(limit))
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(Account::try_from).collect()
+            .bind(limit)
+            .fetch_values(&self.readers)
+            .await
     }
 
     /// Up to `limit` accounts of a user that follow `after`, in the order of their creation.
@@ -104,17 +103,16 @@ impl Store {
         after: Option<AccountId>,
         limit: u32,
     ) -> Result<Vec<Account>> {
-        let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
+        sql::query_as::<AccountRow>(sql::statement!(
             "SELECT ",
             AccountRow::COLUMNS,
             " FROM accounts WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3"
         ))
         .bind(user.to_string())
         .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(Account::try_from).collect()
+        .bind(limit)
+        .fetch_values(&self.readers)
+        .await
     }
 
     /// The accounts of an application with this name, in any spelling. They are found by their search terms.
@@ -123,7 +121,7 @@ impl Store {
         let (Some(first), Some(last)) = (terms.first(), terms.last()) else {
             return Ok(Vec::new());
         };
-        let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
+        let mut accounts: Vec<Account> = sql::query_as::<AccountRow>(sql::statement!(
             "SELECT ",
             AccountRow::COLUMNS,
             " FROM accounts WHERE id IN
@@ -134,16 +132,10 @@ impl Store {
         .bind(application.to_string())
         .bind(first.as_bytes().to_vec())
         .bind(last.as_bytes().to_vec())
-        .fetch_all(&self.readers)
+        .fetch_values(&self.readers)
         .await?;
-        let accounts: Vec<Account> = rows
-            .into_iter()
-            .map(Account::try_from)
-            .collect::<Result<_>>()?;
-        let called = accounts
-            .into_iter()
-            .filter(|account| is_same_name(&account.name, name));
-        Ok(called.collect())
+        accounts.retain(|account| is_same_name(&account.name, name));
+        Ok(accounts)
     }
 
     async fn one_account(
@@ -153,12 +145,8 @@ impl Store {
     ) -> Result<Option<Account>> {
         let mut query = sql::query_as::<AccountRow>(statement);
         for key in keys {
-            query = query.bind(key.clone());
+            query = query.bind(key);
         }
-        query
-            .fetch_optional(&self.readers)
-            .await?
-            .map(Account::try_from)
-            .transpose()
+        query.fetch_value(&self.readers).await
     }
 }

@@ -192,16 +192,15 @@ impl Store {
         id: ActionApprovalId,
         now: Timestamp,
     ) -> Result<Option<ActionApproval>> {
-        let row: Option<ActionApprovalRow> = sql::query_as(sql::statement!(
+        sql::query_as::<ActionApprovalRow>(sql::statement!(
             "SELECT ",
             ActionApprovalRow::COLUMNS,
             " FROM action_approvals WHERE id = $1 AND expires_at > $2"
         ))
         .bind(id.to_string())
         .bind(now.millis())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(ActionApproval::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 
     /// Removes the actions of approvals that cannot be given or used any more.

@@ -42,14 +42,12 @@ impl Store {
         plugin: &str,
         component: &Digest,
     ) -> Result<bool> {
-        let found: Option<(i64,)> = sql::query_as(
+        Ok(sql::query(
             "SELECT approved_at FROM component_approvals WHERE session_id = $1 AND plugin = $2 AND component = $3",
         )
         .bind(session.to_string())
         .bind(plugin.to_owned())
         .bind(component.to_text())
-        .fetch_optional(&self.readers)
-        .await?;
-        Ok(found.is_some())
+        .exists(&self.readers).await?)
     }
 }

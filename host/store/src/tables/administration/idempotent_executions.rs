@@ -33,8 +33,8 @@ pub(crate) async fn record_execution(db: &mut Connection, entries: &[Entry]) -> 
         let recorded = sql::query(
             "UPDATE idempotent_requests SET is_executed = 1, expires_at = $3 WHERE id = $1 AND attempt = $2",
         )
-        .bind(request.clone())
-        .bind(attempt.clone())
+        .bind(request)
+        .bind(attempt)
         .bind((at + KEYED_REQUEST_RETENTION).millis())
         .execute(&mut *db)
         .await?;

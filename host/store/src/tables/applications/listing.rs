@@ -75,18 +75,15 @@ impl Store {
         after: Option<&Did>,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sql::query_as(sql::statement!(
+        sql::query_as::<ApplicationRow>(sql::statement!(
             "SELECT ",
             ApplicationRow::COLUMNS,
             " FROM applications WHERE id > $1 ORDER BY id LIMIT $2"
         ))
         .bind(after.map(ToString::to_string).unwrap_or_default())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter()
-            .map(RegisteredApplication::try_from)
-            .collect()
+        .bind(limit)
+        .fetch_values(&self.readers)
+        .await
     }
 
     /// Up to `limit` applications that follow `after`, with names that begin with `prefix`, without regard to case and
@@ -118,7 +115,7 @@ impl Store {
                 Some(Protocol::Saml) => SAML,
             })
             .bind(search_form(prefix))
-            .bind(i64::from(limit));
+            .bind(limit);
         if order != ApplicationOrder::Id {
             query = query.bind(
                 after
@@ -126,10 +123,7 @@ impl Store {
                     .unwrap_or_default(),
             );
         }
-        let rows = query.fetch_all(&self.readers).await?;
-        rows.into_iter()
-            .map(RegisteredApplication::try_from)
-            .collect()
+        query.fetch_values(&self.readers).await
     }
 
     /// Up to `limit` applications that a user may use, by an account or by an assignment, in the order of their names.
@@ -138,7 +132,7 @@ impl Store {
         user: UserId,
         limit: u32,
     ) -> Result<Vec<RegisteredApplication>> {
-        let rows: Vec<ApplicationRow> = sql::query_as(sql::statement!(
+        sql::query_as::<ApplicationRow>(sql::statement!(
             "SELECT ",
             ApplicationRow::COLUMNS,
             "
@@ -150,11 +144,8 @@ impl Store {
              ORDER BY applications.search_key, applications.id LIMIT $2"
         ))
         .bind(user.to_string())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter()
-            .map(RegisteredApplication::try_from)
-            .collect()
+        .bind(limit)
+        .fetch_values(&self.readers)
+        .await
     }
 }

@@ -50,7 +50,7 @@ pub(crate) async fn change(
 fn with_image(query: Query, logo: &ApplicationLogo) -> Query {
     query
         .bind(logo.kind.as_str())
-        .bind(logo.digest.clone())
+        .bind(&logo.digest)
         .bind(STANDARD.encode(&logo.bytes))
 }
 
@@ -82,7 +82,7 @@ impl Store {
         let id = application.to_string();
         let row: Option<(String, String)> =
             sql::query_as("SELECT kind, digest FROM application_logos WHERE application_id = $1")
-                .bind(id.clone())
+                .bind(&id)
                 .fetch_optional(self.readers.lookups())
                 .await?;
         row.map(|(kind, digest)| {

@@ -33,7 +33,7 @@ impl<K: Eq + Hash> RecordedUse<K> {
     }
 
     /// Remembers that a sign-in at `now` was recorded.
-    pub(crate) fn recorded(&self, key: K, now: Timestamp) {
+    pub(crate) fn remember(&self, key: K, now: Timestamp) {
         let mut recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if recorded.len() >= REMEMBERED {
             recorded.clear();

@@ -25,7 +25,7 @@ pub(crate) async fn insert(
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
     .bind(provider.id.to_string())
-    .bind(provider.name.clone())
+    .bind(&provider.name)
     .bind(search_form(&provider.name))
     .bind(SAML)
     .bind(to_json(&provider.settings)?)
@@ -48,7 +48,7 @@ pub(crate) async fn update(
          WHERE id = $1 AND version = $5",
     )
     .bind(provider.id.to_string())
-    .bind(provider.name.clone())
+    .bind(&provider.name)
     .bind(to_json(&provider.settings)?)
     .bind(provider.updated_at.millis())
     .bind(provider.version)

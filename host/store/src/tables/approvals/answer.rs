@@ -17,6 +17,14 @@ use assent_model::report::NewReport;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 
+/// The condition for a request whose user may sign in to the application.
+const MAY_SIGN_IN: &str =
+    "EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
+           AND NOT EXISTS (SELECT 1 FROM accounts
+                           WHERE accounts.user_id = approvals.user_id
+                             AND accounts.application_id = approvals.application_id
+                             AND accounts.state IN ('suspended', 'terminated'))";
+
 /// A device's verified answer.
 #[derive(Clone, Debug)]
 pub enum DeviceAnswer {
@@ -139,7 +147,7 @@ async fn record_answer(
     locks::lock_device(db, device).await?;
     lock_user_of(db, id, now).await?;
     // A report keeps the state of a request that ended before, because the page shows that state already.
-    let counted: Option<(String, String)> = sql::query_as(
+    let counted: Option<(String, String)> = sql::query_as(sql::statement!(
         "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
                               decided_at = $3, device_id = $4, amr = $5, reported = $6
          WHERE id = $1 AND reported = 0 AND expires_at > $3
@@ -147,19 +155,16 @@ async fn record_answer(
                 OR $6 = 1 AND state IN ('replaced', 'cancelled', 'denied', 'number_mismatch'))
            AND EXISTS (SELECT 1 FROM devices
                        WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
-           AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
-           AND NOT EXISTS (SELECT 1 FROM accounts
-                           WHERE accounts.user_id = approvals.user_id
-                             AND accounts.application_id = approvals.application_id
-                             AND accounts.state IN ('suspended', 'terminated'))
-         RETURNING user_id, kind",
-    )
+           AND ",
+        MAY_SIGN_IN,
+        " RETURNING user_id, kind"
+    ))
     .bind(id.to_string())
     .bind(state)
     .bind(now.millis())
     .bind(device.to_string())
     .bind(amr)
-    .bind(i64::from(report.is_some()))
+    .bind(report.is_some())
     .fetch_optional(&mut *db)
     .await?;
     let Some((user, kind)) = counted else {
@@ -309,24 +314,21 @@ async fn record_ruling(
         )
         .await?;
     }
-    let decided: Option<(String, String)> = sql::query_as(
+    let decided: Option<(String, String)> = sql::query_as(sql::statement!(
         "UPDATE approvals
          SET state = $2, decided_at = $3,
              channel = (SELECT channel FROM approval_deliveries AS delivery WHERE delivery.id = $1)
          WHERE id = (SELECT approval_id FROM approval_deliveries AS delivery
                      WHERE delivery.id = $1 AND delivery.device_id IS NULL)
            AND state = 'requested' AND expires_at > $3
-           AND EXISTS (SELECT 1 FROM users WHERE users.id = approvals.user_id AND users.state = 'active')
-           AND NOT EXISTS (SELECT 1 FROM accounts
-                           WHERE accounts.user_id = approvals.user_id
-                             AND accounts.application_id = approvals.application_id
-                             AND accounts.state IN ('suspended', 'terminated'))
            AND EXISTS (SELECT 1 FROM approval_deliveries AS delivery
                        JOIN external_authenticators AS known
                          ON known.channel = delivery.channel AND known.identifier = delivery.identifier
                        WHERE delivery.id = $1 AND known.user_id = approvals.user_id)
-         RETURNING id, user_id",
-    )
+           AND ",
+        MAY_SIGN_IN,
+        " RETURNING id, user_id"
+    ))
     .bind(delivery.to_string())
     .bind(state)
     .bind(now.millis())

@@ -144,25 +144,23 @@ impl Store {
     /// Up to `limit` requests for sign-ins on users' devices that were cancelled, or have expired at `now`, and are not
     /// recorded. Retention deletes requests soon, so they are few.
     pub async fn unrecorded_ends(&self, now: Timestamp, limit: u32) -> Result<Vec<Approval>> {
-        let rows: Vec<ApprovalRow> = sql::query_as(approvals_where!(
+        sql::query_as::<ApprovalRow>(approvals_where!(
             "approvals.login_id IS NOT NULL AND approvals.user_id IS NOT NULL AND approvals.end_recorded = 0
              AND (approvals.state = 'cancelled' OR approvals.state = 'requested' AND approvals.expires_at <= $1)
              ORDER BY approvals.id LIMIT $2"
         ))
         .bind(now.millis())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(Approval::try_from).collect()
+        .bind(limit)
+        .fetch_values(&self.readers)
+        .await
     }
 
     /// The approval with this id.
     pub async fn approval(&self, id: ApprovalId) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> = sql::query_as(approvals_where!("approvals.id = $1"))
+        sql::query_as::<ApprovalRow>(approvals_where!("approvals.id = $1"))
             .bind(id.to_string())
-            .fetch_optional(self.readers.lookups())
-            .await?;
-        row.map(Approval::try_from).transpose()
+            .fetch_value(self.readers.lookups())
+            .await
     }
 
     /// The decision that this device made about a request.
@@ -189,36 +187,32 @@ impl Store {
 
     /// The latest request of a login.
     pub async fn approval_of_login(&self, login: LoginId) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> = sql::query_as(approvals_where!(
+        sql::query_as::<ApprovalRow>(approvals_where!(
             "approvals.login_id = $1 ORDER BY approvals.id DESC LIMIT 1"
         ))
         .bind(login.to_string())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(Approval::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// The request of a protected action.
     pub async fn approval_of_action(&self, action: ActionApprovalId) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> =
-            sql::query_as(approvals_where!("approvals.action_approval_id = $1"))
-                .bind(action.to_string())
-                .fetch_optional(self.readers.lookups())
-                .await?;
-        row.map(Approval::try_from).transpose()
+        sql::query_as::<ApprovalRow>(approvals_where!("approvals.action_approval_id = $1"))
+            .bind(action.to_string())
+            .fetch_value(self.readers.lookups())
+            .await
     }
 
     /// The pending requests of a user at `now`, the oldest first.
     pub async fn pending_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
-        let rows: Vec<ApprovalRow> = sql::query_as(approvals_where!(
+        sql::query_as::<ApprovalRow>(approvals_where!(
             "approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.state = 'requested'
              AND approvals.expires_at > $2 ORDER BY approvals.requested_at, approvals.id"
         ))
         .bind(user.to_string())
         .bind(now.millis())
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(Approval::try_from).collect()
+        .fetch_values(&self.readers)
+        .await
     }
 
     /// Another unexpired request of this user with this number: pending, replaced or cancelled.
@@ -229,7 +223,7 @@ impl Store {
         number: MatchingNumber,
         now: Timestamp,
     ) -> Result<Option<Approval>> {
-        let row: Option<ApprovalRow> = sql::query_as(
+        sql::query_as::<ApprovalRow>(
             approvals_where!("approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.expires_at > $2
                AND approvals.id <> $3 AND approvals.number = $4
                AND approvals.state IN ('requested', 'replaced', 'cancelled') AND approvals.reported = 0"),
@@ -238,9 +232,8 @@ impl Store {
         .bind(now.millis())
         .bind(but.to_string())
         .bind(number.to_string())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(Approval::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// Cancels a request, because the user gave up in the browser. Nothing happens if the request was decided before.

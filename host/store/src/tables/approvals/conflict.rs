@@ -42,7 +42,7 @@ pub(crate) struct Conflict {
 
 impl Conflict {
     /// Adds the new request, which ends like the others.
-    pub(crate) fn including(mut self, new: ApprovalId) -> Self {
+    pub(crate) fn with_request(mut self, new: ApprovalId) -> Self {
         let list = if self.is_of_name {
             &mut self.shown
         } else {
@@ -77,7 +77,7 @@ pub(crate) fn find_conflict(
         request.approval.browser.to_text(),
         request.approval.name_digest.to_text(),
     );
-    let mut conflict = conflicting(unexpired, &browser, &name, request.without_binding);
+    let mut conflict = conflict_of(unexpired, &browser, &name, request.without_binding);
     for refusal in refusals
         .iter()
         .filter(|refusal| refusal.rejected_browser != browser)
@@ -90,7 +90,7 @@ pub(crate) fn find_conflict(
 
 /// The requests of other browsers that conflict with a request of this browser and name. Either of the two must be
 /// `without_binding`.
-fn conflicting(
+fn conflict_of(
     unexpired: &[UnexpiredRequest],
     browser: &str,
     name: &str,
@@ -148,7 +148,7 @@ pub(crate) async fn record_refusal(
 ) -> Result<()> {
     let (browser, now) = (refused.browser.to_text(), refused.refused_at);
     let (name, user) = refused.subjects();
-    end_requests(db, conflicting(unexpired, &browser, &name, false), now).await?;
+    end_requests(db, conflict_of(unexpired, &browser, &name, false), now).await?;
     for subject in [name, user] {
         sql::query(
             "UPDATE approval_subjects
@@ -158,7 +158,7 @@ pub(crate) async fn record_refusal(
         )
         .bind(subject)
         .bind(now.millis())
-        .bind(browser.clone())
+        .bind(&browser)
         .bind(refused.counts_until.millis())
         .execute(&mut *db)
         .await?;
@@ -181,7 +181,7 @@ pub(crate) async fn end_requests(
             "UPDATE approvals SET state = $2, decided_at = $3, conflicted = $4
              WHERE id = $1 AND state IN ('requested', 'withdrawn', 'reported')",
         )
-        .bind(id.clone())
+        .bind(&id)
         .bind(state)
         .bind(now.millis())
         .bind(conflicted)

@@ -221,7 +221,7 @@ impl Store {
         )
         .bind(until)
         .bind(user)
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()

@@ -125,7 +125,12 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     let is_sent = conflict.is_none() && limit::has_place(&pending, request);
     let (reached, is_held) = insert(db, request, number, is_sent).await?;
     if let Some(conflict) = conflict {
-        conflict::end_requests(db, conflict.including(approval.id), approval.requested_at).await?;
+        conflict::end_requests(
+            db,
+            conflict.with_request(approval.id),
+            approval.requested_at,
+        )
+        .await?;
     }
     let reached = reached
         .map(|id| parse(&id, cell("approvals", "user_id", &approval.id.to_string())))
@@ -172,7 +177,7 @@ async fn claim_login(
     let held: Option<(Option<String>,)> = sql::query_as(
         "UPDATE logins SET approval_id = approval_id WHERE id = $1 AND answered_at IS NULL RETURNING approval_id",
     )
-    .bind(login.clone())
+    .bind(&login)
     .fetch_optional(&mut *db)
     .await?;
     let Some((before,)) = held else {
@@ -187,7 +192,7 @@ async fn claim_login(
              WHERE id = $1 AND kind IN ('typed', 'known_browser', 'stale_browser') AND expires_at > $2
                AND state IN ('requested', 'withdrawn', 'reported')",
         )
-        .bind(before.clone())
+        .bind(&before)
         .bind(approval.requested_at.millis())
         .execute(&mut *db)
         .await?;
@@ -260,15 +265,15 @@ async fn insert(
     .bind(to_json(&approval.shown)?)
     .bind(approval.requested_at.millis())
     .bind(approval.expires_at.millis())
-    .bind(i64::from(approval.attempts_left))
+    .bind(approval.attempts_left)
     .bind(approval.shown.application.as_ref().map(ToString::to_string))
     .bind(approval.scanned_by.map(|device| device.to_string()))
     .bind(request.kind.as_str())
     .bind(approval.browser.to_text())
     .bind(request.known.map(|id| id.to_string()))
-    .bind(i64::from(request.without_binding))
+    .bind(request.without_binding)
     .bind(action)
-    .bind(i64::from(approval.is_same_browser))
+    .bind(approval.is_same_browser)
     .fetch_one(db)
     .await?;
     Ok((reached, held_for.is_some()))

@@ -108,9 +108,9 @@ impl Store {
                      WHERE approvals.id = $2 AND approvals.state = 'requested' AND approvals.expires_at > $8",
                 )
                 .bind(delivery.id.to_string())
-                .bind(approval.clone())
+                .bind(&approval)
                 .bind(&delivery.channel)
-                .bind(device.clone())
+                .bind(&device)
                 .bind(identifier)
                 .bind(&delivery.handle)
                 .bind(due.millis())
@@ -170,7 +170,7 @@ impl Store {
     ) -> Result<Vec<LeasedDelivery>> {
         self.write(channel.to_owned(), move |db, channel| {
             Box::pin(async move {
-                let rows: Vec<DeliveryRow> = sql::query_as(
+                sql::query_as::<DeliveryRow>(
                     "UPDATE approval_deliveries SET leased_until = $1, due_at = $1
                      WHERE id IN (SELECT due.id FROM approval_deliveries AS due
                                   WHERE due.channel = $2 AND due.due_at <= $3 AND due.leased_until <= $3
@@ -182,9 +182,8 @@ impl Store {
                 .bind(channel)
                 .bind(now.millis())
                 .bind(i64::try_from(most).unwrap_or(i64::MAX))
-                .fetch_all(db)
-                .await?;
-                rows.into_iter().map(LeasedDelivery::try_from).collect()
+                .fetch_values(db)
+                .await
             })
         })
         .await

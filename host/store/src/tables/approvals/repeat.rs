@@ -104,14 +104,14 @@ impl Store {
                         )
                         .bind(before.millis())
                         .bind(SINGLE_ENTRIES)
-                        .bind(i64::try_from(SLICE).unwrap_or(i64::MAX))
+                        .bind(SLICE)
                         .execute(db)
                         .await?;
                         Ok(deleted)
                     })
                 })
                 .await?;
-            if deleted < SLICE {
+            if deleted < u64::from(SLICE) {
                 break;
             }
         }
@@ -120,7 +120,7 @@ impl Store {
              WHERE first_at <= $1 AND user_id IS NOT NULL ORDER BY first_at LIMIT $2",
         )
         .bind(before.millis())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_all(&self.readers)
         .await?;
         let repeated = rows.into_iter().map(|row| {

@@ -138,8 +138,8 @@ pub(crate) async fn insert(
     .bind(device.to_string())
     .bind(kind)
     .bind(application.map(ToString::to_string))
-    .bind(report.browser.place.clone())
-    .bind(report.browser.browser.clone())
+    .bind(&report.browser.place)
+    .bind(&report.browser.browser)
     .bind(now.millis())
     .execute(db)
     .await?;
@@ -179,26 +179,24 @@ impl Store {
             (Some(_), false) => reports_found!("user_id = $3"),
             (Some(_), true) => reports_found!("user_id = $3 AND settled_at IS NULL"),
         };
-        let rows: Vec<ReportRow> = sql::query_as(statement)
+        sql::query_as::<ReportRow>(statement)
             .bind(before.map_or_else(|| LAST_ID.to_owned(), |id| id.to_string()))
-            .bind(i64::from(limit))
+            .bind(limit)
             .bind(filter.user.map(|user| user.to_string()).unwrap_or_default())
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(Report::try_from).collect()
+            .fetch_values(&self.readers)
+            .await
     }
 
     /// The report with this id.
     pub async fn report(&self, id: ReportId) -> Result<Option<Report>> {
-        let row: Option<ReportRow> = sql::query_as(sql::statement!(
+        sql::query_as::<ReportRow>(sql::statement!(
             "SELECT ",
             ReportRow::COLUMNS,
             " FROM reports WHERE id = $1"
         ))
         .bind(id.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(Report::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 
     /// The number of open reports of each of these users. A user without one is missing.
@@ -271,7 +269,7 @@ async fn claim(db: &mut Connection, write: &ReportWrite, user: UserId) -> Result
     .bind(settled_at.millis())
     .bind(settled_by.kind())
     .bind(settled_by.id())
-    .bind(note.clone())
+    .bind(note)
     .execute(db)
     .await?;
     Ok(claimed > 0)

@@ -76,7 +76,7 @@ impl InboxKey {
 impl Key for InboxKey {
     fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R> {
         query
-            .bind(self.device.clone())
+            .bind(&self.device)
             .bind(self.now)
             .bind(self.since)
             .bind(first_text_of(moment(self.since)))

@@ -13,7 +13,7 @@ pub(crate) async fn lock_active_device(
 ) -> Result<bool> {
     let user = user.to_string();
     let open = sql::query("UPDATE users SET state = state WHERE id = $1 AND state = 'active'")
-        .bind(user.clone())
+        .bind(&user)
         .execute(&mut *db)
         .await?;
     let own = sql::query(

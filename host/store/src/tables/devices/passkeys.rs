@@ -63,29 +63,27 @@ pub enum PasskeyUseOutcome {
 impl Store {
     /// The passkey of a device, if it has one.
     pub async fn passkey(&self, device: DeviceId) -> Result<Option<DevicePasskey>> {
-        let row: Option<PasskeyRow> = sql::query_as(sql::statement!(
+        sql::query_as::<PasskeyRow>(sql::statement!(
             "SELECT ",
             PasskeyRow::COLUMNS,
             " FROM passkeys WHERE device_id = $1"
         ))
         .bind(device.to_string())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(DevicePasskey::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// The passkey with this credential id, of a device that is not revoked.
     pub async fn passkey_by_credential(&self, credential: &[u8]) -> Result<Option<DevicePasskey>> {
-        let row: Option<PasskeyRow> = sql::query_as(sql::statement!(
+        sql::query_as::<PasskeyRow>(sql::statement!(
             "SELECT ",
             PasskeyRow::COLUMNS,
             " FROM passkeys JOIN devices ON devices.id = passkeys.device_id
              WHERE passkeys.credential_id = $1 AND devices.revoked_at IS NULL"
         ))
         .bind(hex::encode(credential))
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(DevicePasskey::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// The user's devices with a passkey, and whether the passkey may be used for sign-ins.
@@ -240,8 +238,8 @@ pub(crate) async fn insert(db: &mut Connection, passkey: &DevicePasskey) -> Resu
     )
     .bind(passkey.device_id.to_string())
     .bind(hex::encode(&passkey.credential.id))
-    .bind(passkey.credential.record.clone())
-    .bind(i64::from(passkey.counter))
+    .bind(&passkey.credential.record)
+    .bind(passkey.counter)
     .bind(passkey.added_at.millis())
     .bind(sign_in)
     .bind(agreed_at)
@@ -262,8 +260,8 @@ pub(crate) async fn record_use(
          WHERE device_id = $1 AND credential_id = $4 AND (counter < $3 OR (counter = 0 AND $3 = 0))",
     )
     .bind(device.to_string())
-    .bind(used.credential.record.clone())
-    .bind(i64::from(used.counter))
+    .bind(&used.credential.record)
+    .bind(used.counter)
     .bind(hex::encode(&used.credential.id))
     .execute(db)
     .await?;

@@ -132,7 +132,10 @@ pub(crate) async fn count_users(store: &Store, applications: &[Did]) -> Result<H
     let (open_users, closed_users) = store.count_open_and_closed_users().await?;
     // Most lists have the applications of a few large groups. Their members need not be looked at: even if all closed
     // users were among them, more than the limit would remain.
-    for application in store.crowded(applications, closed_users).await? {
+    for application in store
+        .crowded_applications(applications, closed_users)
+        .await?
+    {
         counts.insert(application, MOST_COUNTED.saturating_add(1));
     }
     let rest = applications.iter().filter(|id| !counts.contains_key(id));
@@ -216,7 +219,11 @@ impl Store {
     }
 
     /// The applications that surely have more users than are counted, because of one large group.
-    async fn crowded(&self, applications: &[Did], closed_users: i64) -> Result<Vec<Did>> {
+    async fn crowded_applications(
+        &self,
+        applications: &[Did],
+        closed_users: i64,
+    ) -> Result<Vec<Did>> {
         if closed_users > MOST_CLOSED_USERS {
             return Ok(Vec::new());
         }

@@ -140,9 +140,8 @@ impl Store {
     ) -> Result<Vec<EffectiveAccess>> {
         let mut query = sql::query_as::<AccessRow>(statement.sql_for(ids.len())).bind(of);
         for id in statement.padded(ids) {
-            query = query.bind(id.clone());
+            query = query.bind(id);
         }
-        let rows = query.fetch_all(&self.readers).await?;
-        rows.into_iter().map(EffectiveAccess::try_from).collect()
+        query.fetch_values(&self.readers).await
     }
 }

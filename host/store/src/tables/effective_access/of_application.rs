@@ -104,7 +104,7 @@ impl Store {
         let rows: Vec<(String,)> = sql::query_as(statement)
             .bind(application.to_string())
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
-            .bind(i64::from(limit))
+            .bind(limit)
             .fetch_all(&self.readers)
             .await?;
         let users = rows

@@ -35,7 +35,7 @@ impl Store {
                     .map(|after| search_form(&after.name))
                     .unwrap_or_default(),
             )
-            .bind(i64::from(limit))
+            .bind(limit)
             .fetch_all(&self.readers)
             .await?;
         let applications = rows

@@ -103,7 +103,7 @@ impl Store {
         let mut found = Vec::new();
         for state in LifecycleState::ALL {
             let query = search.query(BY_ACCOUNTS).bind(state.as_str());
-            found.extend(self.found(query).await?);
+            found.extend(self.run_search(query).await?);
         }
         let assigned: Option<(i64, i64)> = sql::query_as(ASSIGNED)
             .bind(application.to_string())
@@ -115,10 +115,10 @@ impl Store {
             for state in LifecycleState::ALL {
                 let everyone = everyone == 1 && state != LifecycleState::Terminated;
                 let query = search.query(BY_USERS).bind(state.as_str());
-                found.extend(self.found(query.bind(i64::from(everyone))).await?);
+                found.extend(self.run_search(query.bind(everyone)).await?);
             }
         } else if members > 0 {
-            found.extend(self.found_members(&search).await?);
+            found.extend(self.search_members(&search).await?);
         }
         let found = merge_sorted(found, limit);
         let users: Vec<UserId> = found.iter().map(|(_, user)| *user).collect();
@@ -132,7 +132,7 @@ impl Store {
         Ok(with_details.collect())
     }
 
-    async fn found_members(&self, search: &AccessSearch<'_>) -> Result<Vec<(Cursor, UserId)>> {
+    async fn search_members(&self, search: &AccessSearch<'_>) -> Result<Vec<(Cursor, UserId)>> {
         let members: Vec<(String,)> = sql::query_as(MEMBERS)
             .bind(search.application.to_string())
             .fetch_all(&self.readers)
@@ -141,14 +141,14 @@ impl Store {
         for members in members.chunks(MOST) {
             let mut query = search.query(OF_MEMBERS.sql_for(members.len()));
             for (member,) in OF_MEMBERS.padded(members) {
-                query = query.bind(member.clone());
+                query = query.bind(member);
             }
-            found.extend(self.found(query).await?);
+            found.extend(self.run_search(query).await?);
         }
         Ok(found)
     }
 
-    async fn found(&self, query: FoundQuery) -> Result<Vec<(Cursor, UserId)>> {
+    async fn run_search(&self, query: FoundQuery) -> Result<Vec<(Cursor, UserId)>> {
         let rows = query.fetch_all(&self.readers).await?;
         rows.into_iter()
             .map(|(term, place, user)| {
@@ -179,7 +179,7 @@ impl AccessSearch<'_> {
             .bind(after.1)
             .bind(end)
             .bind(first)
-            .bind(i64::from(self.limit))
+            .bind(self.limit)
             .bind(self.application.to_string())
     }
 }

@@ -58,11 +58,10 @@ impl Store {
     }
 
     async fn assignments(&self, statement: &'static str, id: String) -> Result<Vec<Assignment>> {
-        let rows: Vec<AssignmentRow> = sql::query_as(statement)
+        sql::query_as::<AssignmentRow>(statement)
             .bind(id)
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(Assignment::try_from).collect()
+            .fetch_values(&self.readers)
+            .await
     }
 
     /// The roles that an application assigns to everyone; `None` if it is not assigned to everyone.
@@ -123,7 +122,7 @@ pub(crate) async fn assign(
                                          everyone_roles = $2
                  WHERE id = $1",
         )
-        .bind(application.clone())
+        .bind(&application)
         .bind(roles)
         .bind(now.millis()),
         Assignee::Group(group) => {
@@ -133,7 +132,7 @@ pub(crate) async fn assign(
                 "INSERT INTO group_assignments (application_id, group_id, roles, assigned_at) VALUES ($1, $2, $3, $4)
                  ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",
             )
-            .bind(application.clone())
+            .bind(&application)
             .bind(group.to_string())
             .bind(roles)
             .bind(now.millis())

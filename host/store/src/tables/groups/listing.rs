@@ -84,24 +84,22 @@ impl TryFrom<SummaryRow> for GroupSummary {
 impl Store {
     /// The group with this id.
     pub async fn group(&self, id: GroupId) -> Result<Option<Group>> {
-        let row: Option<GroupRow> = sql::query_as(sql::statement!(
+        sql::query_as::<GroupRow>(sql::statement!(
             "SELECT ",
             GroupRow::COLUMNS,
             " FROM user_groups WHERE id = $1"
         ))
         .bind(id.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(Group::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 
     /// The group with this id, with its counts.
     pub async fn group_summary(&self, id: GroupId) -> Result<Option<GroupSummary>> {
-        let row: Option<SummaryRow> = sql::query_as(with_counts!("WHERE user_groups.id = $1"))
+        sql::query_as::<SummaryRow>(with_counts!("WHERE user_groups.id = $1"))
             .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
-        row.map(GroupSummary::try_from).transpose()
+            .fetch_value(&self.readers)
+            .await
     }
 
     /// Up to `limit` groups that follow `after` in an order, with names that begin with `prefix`, without regard to
@@ -119,7 +117,7 @@ impl Store {
         };
         let first = search_form(prefix);
         let end = format!("{first}\u{10ffff}");
-        let rows: Vec<SummaryRow> = sql::query_as(statement)
+        sql::query_as::<SummaryRow>(statement)
             .bind(first)
             .bind(end)
             .bind(
@@ -127,11 +125,10 @@ impl Store {
                     .map(|name| search_form(name.as_str()))
                     .unwrap_or_default(),
             )
-            .bind(i64::from(limit))
+            .bind(limit)
             .bind(after.map(GroupName::key).unwrap_or_default())
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(GroupSummary::try_from).collect()
+            .fetch_values(&self.readers)
+            .await
     }
 
     /// The number of all groups.

@@ -78,7 +78,7 @@ pub(crate) async fn end_lost_access(
         let mut query =
             sql::query_as::<(String,)>(OF_USERS.sql_for(users.len())).bind(application.to_owned());
         for user in OF_USERS.padded(users) {
-            query = query.bind(user.clone());
+            query = query.bind(user);
         }
         let lost = query.fetch_all(&mut *db).await?;
         end(db, application, lost, now).await?;
@@ -142,10 +142,10 @@ async fn end(
         let mut leave_saml =
             sql::query(LEAVE_SAML.sql_for(users.len())).bind(application.to_owned());
         for user in PENDING.padded(users) {
-            pending = pending.bind(user.clone());
-            revoke = revoke.bind(user.clone());
-            leave = leave.bind(user.clone());
-            leave_saml = leave_saml.bind(user.clone());
+            pending = pending.bind(user);
+            revoke = revoke.bind(user);
+            leave = leave.bind(user);
+            leave_saml = leave_saml.bind(user);
         }
         for (user,) in pending.fetch_all(&mut *db).await? {
             deprovisioning::withdraw_pending_in(db, &user, application, now).await?;

@@ -85,7 +85,7 @@ impl Store {
         ))
         .bind(group.to_string())
         .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
@@ -138,17 +138,16 @@ impl Store {
 
     /// Up to `limit` groups of a user, in the order of their names.
     pub async fn groups_of(&self, user: UserId, limit: u32) -> Result<Vec<Group>> {
-        let rows: Vec<GroupRow> = sql::query_as(sql::statement!(
+        sql::query_as::<GroupRow>(sql::statement!(
             "SELECT ",
             GroupRow::COLUMNS,
             " FROM group_members JOIN user_groups ON user_groups.id = group_members.group_id
              WHERE group_members.user_id = $1 ORDER BY user_groups.search_key, user_groups.name_key LIMIT $2"
         ))
         .bind(user.to_string())
-        .bind(i64::from(limit))
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(Group::try_from).collect()
+        .bind(limit)
+        .fetch_values(&self.readers)
+        .await
     }
 }
 

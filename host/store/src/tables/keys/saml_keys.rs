@@ -51,8 +51,8 @@ pub(crate) async fn insert(db: &mut Connection, key: &SamlKey) -> Result<bool> {
     .bind(key.id.to_string())
     .bind(key.application.to_string())
     .bind(key.generation)
-    .bind(key.sealed.clone())
-    .bind(key.certificate.clone())
+    .bind(&key.sealed)
+    .bind(&key.certificate)
     .bind(key.created_at.millis())
     .bind(key.signs_from.millis())
     .bind(key.expires_at.millis())
@@ -76,15 +76,14 @@ pub enum KeyDeletion {
 impl Store {
     /// The keys of a service provider.
     pub async fn saml_keys(&self, application: &Did) -> Result<Vec<SamlKey>> {
-        let rows: Vec<KeyRow> = sql::query_as(sql::statement!(
+        sql::query_as::<KeyRow>(sql::statement!(
             "SELECT ",
             KeyRow::COLUMNS,
             " FROM saml_keys WHERE application_id = $1"
         ))
         .bind(application.to_string())
-        .fetch_all(self.readers.lookups())
-        .await?;
-        rows.into_iter().map(SamlKey::try_from).collect()
+        .fetch_values(self.readers.lookups())
+        .await
     }
 
     /// The service providers that need a new key or a cleanup. Their last key expires before `end`, or a key was

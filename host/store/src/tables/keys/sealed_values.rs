@@ -143,14 +143,13 @@ impl Store {
         replaced: Timestamp,
         now: Timestamp,
     ) -> Result<bool> {
-        let found: Option<(i64,)> = sql::query_as(EXPIRING)
-            .bind(i64::from(generation))
+        Ok(sql::query(EXPIRING)
+            .bind(generation)
             .bind(now.millis())
             .bind(replaced.seconds())
             .bind(pattern(generation))
-            .fetch_optional(&self.readers)
-            .await?;
-        Ok(found.is_some())
+            .exists(&self.readers)
+            .await?)
     }
 }
 

@@ -47,14 +47,13 @@ const fn columns(purpose: WrappedKeyPurpose) -> (&'static str, u32) {
 
 /// All wrapped keys, in the order of their generations.
 pub(crate) async fn read_all(db: impl Executor) -> Result<Vec<WrappedKey>> {
-    let rows: Vec<WrappedKeyRow> = sql::query_as(sql::statement!(
+    sql::query_as::<WrappedKeyRow>(sql::statement!(
         "SELECT ",
         WrappedKeyRow::COLUMNS,
         " FROM wrapped_keys ORDER BY purpose, generation, master_key"
     ))
-    .fetch_all(db)
-    .await?;
-    rows.into_iter().map(WrappedKey::try_from).collect()
+    .fetch_values(db)
+    .await
 }
 
 /// Adds a key. Returns `false` if there was one for this purpose, generation and master key.
@@ -66,9 +65,9 @@ async fn insert(db: impl Executor, key: &WrappedKey) -> sql::Result<bool> {
          ON CONFLICT (purpose, generation, master_key) DO NOTHING",
     )
     .bind(purpose)
-    .bind(i64::from(generation))
-    .bind(key.master_key.clone())
-    .bind(key.wrapped.clone())
+    .bind(generation)
+    .bind(&key.master_key)
+    .bind(&key.wrapped)
     .bind(key.seals_from.millis())
     .execute(db)
     .await?;
@@ -228,7 +227,7 @@ impl Store {
                      SET needed_until = (SELECT COALESCE(MAX(retain_until), $2) FROM token_families)
                      WHERE purpose = 'sealing' AND generation < $1 AND needed_until IS NULL",
                 )
-                .bind(i64::from(below))
+                .bind(below)
                 .bind(now.millis())
                 .execute(db)
                 .await?;
@@ -245,7 +244,7 @@ impl Store {
                 let deleted = sql::query(
                     "DELETE FROM wrapped_keys WHERE purpose = 'sealing' AND generation < $1",
                 )
-                .bind(i64::from(below))
+                .bind(below)
                 .execute(&mut *db)
                 .await?;
                 audit::append_if(db, deleted > 0, std::slice::from_ref(entry)).await

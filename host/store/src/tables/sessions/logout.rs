@@ -37,7 +37,7 @@ pub(crate) async fn queue(
     {
         let found: Option<(String,)> =
             sql::query_as("SELECT settings FROM applications WHERE id = $1 AND protocol = $2")
-                .bind(application_id.clone())
+                .bind(&application_id)
                 .bind(OIDC)
                 .fetch_optional(&mut *db)
                 .await?;
@@ -129,7 +129,7 @@ impl Store {
     ) -> Result<Option<LogoutDelivery>> {
         self.write(application.to_string(), move |db, application| {
             Box::pin(async move {
-                let row: Option<DeliveryRow> = sql::query_as(
+                sql::query_as::<DeliveryRow>(
                     "UPDATE logout_deliveries SET attempts = attempts + 1, next_attempt_at = $2
                      WHERE id = (SELECT d.id FROM logout_deliveries d
                                  WHERE d.application_id = $1 AND d.next_attempt_at <= $3
@@ -140,9 +140,8 @@ impl Store {
                 .bind(application)
                 .bind((now + lease).millis())
                 .bind(now.millis())
-                .fetch_optional(db)
-                .await?;
-                row.map(LogoutDelivery::try_from).transpose()
+                .fetch_value(db)
+                .await
             })
         })
         .await
@@ -161,12 +160,12 @@ impl Store {
                     Some(again) => {
                         sql::query("UPDATE logout_deliveries SET next_attempt_at = $3 WHERE id = $1 AND attempts = $2")
                             .bind(&delivery.id)
-                            .bind(i64::from(delivery.attempts))
+                            .bind(delivery.attempts)
                             .bind(again.millis())
                     }
                     None => sql::query("DELETE FROM logout_deliveries WHERE id = $1 AND attempts = $2")
                         .bind(&delivery.id)
-                        .bind(i64::from(delivery.attempts)),
+                        .bind(delivery.attempts),
                 };
                 query.execute(db).await?;
                 Ok(())

@@ -139,13 +139,13 @@ impl Store {
 
     /// Whether any session of a user ended after `since`.
     pub async fn has_ended_session(&self, user: UserId, since: Timestamp) -> Result<bool> {
-        let ended: Option<(i64,)> =
-            sql::query_as("SELECT 1 FROM sessions WHERE user_id = $1 AND ended_at > $2 LIMIT 1")
+        Ok(
+            sql::query("SELECT 1 FROM sessions WHERE user_id = $1 AND ended_at > $2 LIMIT 1")
                 .bind(user.to_string())
                 .bind(since.millis())
-                .fetch_optional(&self.readers)
-                .await?;
-        Ok(ended.is_some())
+                .exists(&self.readers)
+                .await?,
+        )
     }
 
     /// Whether a session of a user ended after `since`.
@@ -155,15 +155,14 @@ impl Store {
         id: SessionId,
         since: Timestamp,
     ) -> Result<bool> {
-        let ended: Option<(i64,)> = sql::query_as(
-            "SELECT 1 FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at > $3",
+        Ok(
+            sql::query("SELECT 1 FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at > $3")
+                .bind(id.to_string())
+                .bind(user.to_string())
+                .bind(since.millis())
+                .exists(&self.readers)
+                .await?,
         )
-        .bind(id.to_string())
-        .bind(user.to_string())
-        .bind(since.millis())
-        .fetch_optional(&self.readers)
-        .await?;
-        Ok(ended.is_some())
     }
 
     /// Whether a device of a user was revoked after `since`.
@@ -173,15 +172,14 @@ impl Store {
         id: DeviceId,
         since: Timestamp,
     ) -> Result<bool> {
-        let revoked: Option<(i64,)> = sql::query_as(
-            "SELECT 1 FROM devices WHERE id = $1 AND user_id = $2 AND revoked_at > $3",
+        Ok(
+            sql::query("SELECT 1 FROM devices WHERE id = $1 AND user_id = $2 AND revoked_at > $3")
+                .bind(id.to_string())
+                .bind(user.to_string())
+                .bind(since.millis())
+                .exists(&self.readers)
+                .await?,
         )
-        .bind(id.to_string())
-        .bind(user.to_string())
-        .bind(since.millis())
-        .fetch_optional(&self.readers)
-        .await?;
-        Ok(revoked.is_some())
     }
 
     /// Ends all sessions of a user except the one with the id `keep`, as a sign-out in their browsers would. `entry`
@@ -322,7 +320,7 @@ pub(crate) async fn revoke_device(
         sql::query("DELETE FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND $3 = 1")
             .bind(user.to_string())
             .bind(id.to_string())
-            .bind(i64::from(codes == CodesOfDevice::End))
+            .bind(codes == CodesOfDevice::End)
             .execute(&mut *db)
             .await?;
     let begun: Vec<(String,)> = sql::query_as(

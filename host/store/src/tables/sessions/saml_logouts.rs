@@ -69,13 +69,13 @@ async fn insert_turn(
         "INSERT INTO saml_logout_requests (id, logout_id, application_id, position, sid, name_format, name, outcome)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
-    .bind(turn.request.clone())
+    .bind(&turn.request)
     .bind(logout.to_string())
     .bind(turn.application.to_string())
     .bind(i64::try_from(position).unwrap_or(i64::MAX))
-    .bind(turn.sid.clone())
+    .bind(&turn.sid)
     .bind(turn.name_id.format.uri())
-    .bind(turn.name_id.value.clone())
+    .bind(&turn.name_id.value)
     .bind(turn.outcome.map(outcome_text))
     .execute(db)
     .await?;
@@ -144,17 +144,13 @@ impl Store {
                 .transpose()?,
             expires_at: moment(expires_at),
         };
-        let rows: Vec<TurnRow> = sql::query_as(
+        let turns = sql::query_as::<TurnRow>(
             "SELECT id, application_id, sid, name_format, name, requested_at, outcome FROM saml_logout_requests
              WHERE logout_id = $1 ORDER BY position",
         )
         .bind(id.to_string())
-        .fetch_all(&self.readers)
+        .fetch_values(&self.readers)
         .await?;
-        let turns = rows
-            .into_iter()
-            .map(LogoutTurn::try_from)
-            .collect::<Result<_>>()?;
         Ok(Some((logout, turns)))
     }
 

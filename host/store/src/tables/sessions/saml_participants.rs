@@ -70,11 +70,11 @@ pub(crate) async fn insert_participation(
          ON CONFLICT (sid, application_id, name_format)
          DO UPDATE SET name = excluded.name, name_key = excluded.name_key",
     )
-    .bind(participation.sid.clone())
+    .bind(&participation.sid)
     .bind(participation.application.to_string())
     .bind(participation.user_id.to_string())
     .bind(participation.name_id.format.uri())
-    .bind(participation.name_id.value.clone())
+    .bind(&participation.name_id.value)
     .bind(name_key(&participation.name_id.value))
     .bind(participation.session_index.to_text())
     .execute(db)
@@ -93,7 +93,7 @@ pub(crate) async fn join_application(db: &mut Connection, code: &CodeGrant) -> R
         "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
          ON CONFLICT (sid, application_id) DO NOTHING",
     )
-    .bind(code.context.sid.clone())
+    .bind(&code.context.sid)
     .bind(code.application.to_string())
     .bind(code.subject.user_id.to_string())
     .bind(subject.to_owned())
@@ -145,13 +145,12 @@ impl Store {
 
     /// Whether a service provider participates in a session of this user.
     pub async fn participates_in_saml(&self, application: &Did, user: UserId) -> Result<bool> {
-        let row: Option<(i64,)> = sql::query_as(
+        Ok(sql::query(
             "SELECT 1 FROM saml_participants WHERE user_id = $1 AND application_id = $2 LIMIT 1",
         )
         .bind(user.to_string())
         .bind(application.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        Ok(row.is_some())
+        .exists(&self.readers)
+        .await?)
     }
 }

@@ -56,20 +56,20 @@ pub(crate) async fn remember(
              RETURNING scopes, expires_at",
         )
         .bind(grant.id.to_string())
-        .bind(user.clone())
-        .bind(application.clone())
+        .bind(&user)
+        .bind(&application)
         .bind(grant.scopes.to_string())
         .bind(now.millis())
         .bind(grant.until.millis())
         .fetch_one(&mut *db)
         .await?;
-        let (scopes, until) = joined(grant, (&before, holds_until), now);
+        let (scopes, until) = merge_consents(grant, &before, holds_until, now);
         let updated = sql::query(
             "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5
              WHERE user_id = $1 AND application_id = $2 AND scopes = $6 AND expires_at = $7",
         )
-        .bind(user.clone())
-        .bind(application.clone())
+        .bind(&user)
+        .bind(&application)
         .bind(scopes.to_string())
         .bind(now.millis())
         .bind(until)
@@ -85,9 +85,10 @@ pub(crate) async fn remember(
 }
 
 /// The scopes and the expiry of a consent, merged with those of an earlier one that is valid at `now`.
-fn joined(
+fn merge_consents(
     grant: &ConsentGrant,
-    (before, holds_until): (&str, i64),
+    before: &str,
+    holds_until: i64,
     now: Timestamp,
 ) -> (Scopes, i64) {
     let before = if holds_until > now.millis() {

@@ -90,7 +90,7 @@ impl Store {
                 .bind(bounds.as_ref().map(|bounds| bounds.network.clone()))
                 .bind(bounds.as_ref().and_then(|bounds| bounds.wider_network(0)))
                 .bind(bounds.as_ref().and_then(|bounds| bounds.wider_network(1)))
-                .bind(i64::from(bounds.as_ref().is_some_and(|bounds| bounds.is_known)))
+                .bind(bounds.as_ref().is_some_and(|bounds| bounds.is_known))
                 .execute(&mut *db)
                 .await?;
                 match bounds {
@@ -104,16 +104,15 @@ impl Store {
 
     /// The login with this id, unless it has expired at `now`.
     pub async fn login(&self, id: LoginId, now: Timestamp) -> Result<Option<Login>> {
-        let row: Option<LoginRow> = sql::query_as(sql::statement!(
+        sql::query_as::<LoginRow>(sql::statement!(
             "SELECT ",
             LoginRow::COLUMNS,
             " FROM logins WHERE id = $1 AND expires_at > $2"
         ))
         .bind(id.to_string())
         .bind(now.millis())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(Login::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// Removes the approval and the session from a login, so that the user may try again. The session is then one that
@@ -137,13 +136,13 @@ impl Store {
 
     /// Whether the user declined to continue the login with this session.
     pub async fn has_declined(&self, id: LoginId, session: SessionId) -> Result<bool> {
-        let declined: Option<(i64,)> =
-            sql::query_as("SELECT 1 FROM logins WHERE id = $1 AND declined_session_id = $2")
+        Ok(
+            sql::query("SELECT 1 FROM logins WHERE id = $1 AND declined_session_id = $2")
                 .bind(id.to_string())
                 .bind(session.to_string())
-                .fetch_optional(&self.readers)
-                .await?;
-        Ok(declined.is_some())
+                .exists(&self.readers)
+                .await?,
+        )
     }
 
     /// Records that the user continues with the browser's session. Nothing happens if the login has an approval request

@@ -8,6 +8,7 @@ use crate::tables::approvals::cooldown;
 use crate::tables::devices;
 use crate::tables::devices::locks;
 use crate::tables::devices::passkeys::{insert, record_use};
+use crate::tables::users::deprovisioning::IS_UNUSED;
 use crate::{DeviceWrite, PasskeyUseOutcome, Result, Store, StoreError, audit};
 use assent_model::approval::{Approval, ApprovalSubject, RequestKind};
 use assent_model::audit::Entry;
@@ -131,12 +132,11 @@ impl Store {
                 if stopped == 0 {
                     return Ok(false);
                 }
-                sql::query(
+                sql::query(sql::statement!(
                     "UPDATE approvals SET state = 'withdrawn', decided_at = $3
-                     WHERE user_id = $2 AND device_id = $1 AND kind = 'passkey' AND state = 'approved'
-                       AND EXISTS (SELECT 1 FROM logins
-                                   WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)",
-                )
+                     WHERE user_id = $2 AND device_id = $1 AND kind = 'passkey' AND ",
+                    IS_UNUSED
+                ))
                 .bind(device.to_string())
                 .bind(user.to_string())
                 .bind(now.millis())
@@ -263,7 +263,7 @@ async fn approve(
     if claimed == 0 {
         return Ok(PasskeyApprovalOutcome::NotOpen);
     }
-    insert_approved(db, login, approval, (user, device), application).await?;
+    insert_approved(db, login, approval, user, device, application).await?;
     devices::record_use(db, device, now).await?;
     cooldown::reset_denials(db, &user.to_string()).await?;
     // Another tab may show the login page.
@@ -274,25 +274,24 @@ async fn approve(
 
 /// Whether the user agreed to sign in with the device's passkey. The device is locked.
 async fn is_agreed(db: &mut Connection, device: DeviceId) -> Result<bool> {
-    let agreed: Option<(String,)> =
-        sql::query_as("SELECT device_id FROM passkeys WHERE device_id = $1 AND sign_in = 'agreed'")
+    Ok(
+        sql::query("SELECT device_id FROM passkeys WHERE device_id = $1 AND sign_in = 'agreed'")
             .bind(device.to_string())
-            .fetch_optional(db)
-            .await?;
-    Ok(agreed.is_some())
+            .exists(db)
+            .await?,
+    )
 }
 
 /// Whether the user's account with the application is closed.
 async fn is_closed(db: &mut Connection, user: UserId, application: Option<String>) -> Result<bool> {
-    let closed: Option<(String,)> = sql::query_as(
+    Ok(sql::query(
         "SELECT id FROM accounts
          WHERE user_id = $1 AND application_id = $2 AND state IN ('suspended', 'terminated')",
     )
     .bind(user.to_string())
     .bind(application)
-    .fetch_optional(db)
-    .await?;
-    Ok(closed.is_some())
+    .exists(db)
+    .await?)
 }
 
 /// Adds the row of an approval that is granted at its creation. No device receives it, so it has no number.
@@ -300,7 +299,8 @@ async fn insert_approved(
     db: &mut Connection,
     login: LoginId,
     approval: &Approval,
-    (user, device): (UserId, DeviceId),
+    user: UserId,
+    device: DeviceId,
     application: Option<String>,
 ) -> Result<()> {
     sql::query(
@@ -316,7 +316,7 @@ async fn insert_approved(
     .bind(RequestKind::Passkey.as_str())
     .bind(approval.browser.to_text())
     .bind(device.to_string())
-    .bind(i64::from(approval.is_same_browser))
+    .bind(approval.is_same_browser)
     .bind(to_json(&approval.shown)?)
     .bind(approval.requested_at.millis())
     .bind(approval.expires_at.millis())

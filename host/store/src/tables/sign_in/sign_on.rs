@@ -41,13 +41,13 @@ impl Store {
 
     /// Whether a request with this id was stored, and would expire after `since` if no browser continued with it.
     pub async fn has_sign_on_request(&self, id: SignOnId, since: Timestamp) -> Result<bool> {
-        let stored: Option<(i64,)> =
-            sql::query_as("SELECT 1 FROM sign_on_requests WHERE id = $1 AND expires_at > $2")
+        Ok(
+            sql::query("SELECT 1 FROM sign_on_requests WHERE id = $1 AND expires_at > $2")
                 .bind(id.to_string())
                 .bind(since.millis())
-                .fetch_optional(&self.readers)
-                .await?;
-        Ok(stored.is_some())
+                .exists(&self.readers)
+                .await?,
+        )
     }
 
     /// Claims a stored request for the browser that continues with it, and the session that its cookie names. Returns

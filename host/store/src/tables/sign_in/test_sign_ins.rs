@@ -97,7 +97,7 @@ async fn insert_step(db: &mut Connection, id: TestSignInId, step: &StepRecord) -
     .bind(id.to_string())
     .bind(step.name.as_str())
     .bind(step.at.millis())
-    .bind(step.sealed.clone())
+    .bind(&step.sealed)
     .execute(&mut *db)
     .await?;
     deferred::record_change(db, Change::TestSignIn(id))
@@ -136,28 +136,26 @@ impl Store {
 
     /// The test sign-in with this id.
     pub async fn test_sign_in(&self, id: TestSignInId) -> Result<Option<TestSignIn>> {
-        let row: Option<TestSignInRow> = sql::query_as(
+        sql::query_as::<TestSignInRow>(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at,
                outcome
              FROM test_sign_ins WHERE id = $1",
         )
         .bind(id.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(TestSignIn::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 
     /// The unfinished test sign-ins of a console session that were not answered yet.
     pub async fn open_test_sign_ins(&self, session: SessionId) -> Result<Vec<TestSignIn>> {
-        let rows: Vec<TestSignInRow> = sql::query_as(
+        sql::query_as::<TestSignInRow>(
             "SELECT id, application_id, user_id, session_id, browser, login_id, created_at, expires_at, claimed_at,
                outcome
              FROM test_sign_ins WHERE session_id = $1 AND claimed_at IS NULL AND finished_at IS NULL",
         )
         .bind(session.to_string())
-        .fetch_all(&self.readers)
-        .await?;
-        rows.into_iter().map(TestSignIn::try_from).collect()
+        .fetch_values(&self.readers)
+        .await
     }
 
     /// The steps of a test sign-in in their order, and its result. Both are sealed.

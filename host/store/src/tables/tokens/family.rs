@@ -106,7 +106,7 @@ pub(crate) async fn insert(db: &mut Connection, code: &CodeGrant) -> Result<()> 
     .bind(code.subject.session_id.to_string())
     .bind(to_json(&code.context)?)
     .bind(to_json(&code.claims)?)
-    .bind(i64::from(code.scopes.has(Scope::OfflineAccess)))
+    .bind(code.scopes.has(Scope::OfflineAccess))
     .bind(code.created_at.millis())
     .bind(code.expires_at.millis())
     .execute(db)

@@ -135,7 +135,7 @@ impl Store {
             let mut query = sql::query_as::<AccountRow>(statement.sql_for(keys.len()))
                 .bind(application.to_string());
             for key in statement.padded(keys) {
-                query = query.bind(key.clone());
+                query = query.bind(key);
             }
             for row in query.fetch_all(&self.readers).await? {
                 found.push(row.try_into()?);

@@ -13,7 +13,10 @@ use assent_model::user::LifecycleState;
 const MANY: i64 = 1000;
 
 /// Records the changes of the numbers of users in these states.
-pub(crate) async fn note(db: &mut Connection, changes: &[(LifecycleState, i64)]) -> Result<()> {
+pub(crate) async fn record_changes(
+    db: &mut Connection,
+    changes: &[(LifecycleState, i64)],
+) -> Result<()> {
     for (state, change) in changes {
         sql::query("INSERT INTO user_counts (state, change) VALUES ($1, $2)")
             .bind(state.as_str())
@@ -25,7 +28,7 @@ pub(crate) async fn note(db: &mut Connection, changes: &[(LifecycleState, i64)])
 }
 
 /// Records that a user's state changed.
-pub(crate) async fn note_change(
+pub(crate) async fn record_change(
     db: &mut Connection,
     was: LifecycleState,
     is: LifecycleState,
@@ -33,7 +36,7 @@ pub(crate) async fn note_change(
     if was == is {
         Ok(())
     } else {
-        note(db, &[(was, -1), (is, 1)]).await
+        record_changes(db, &[(was, -1), (is, 1)]).await
     }
 }
 
@@ -77,7 +80,7 @@ impl Store {
                     *sums.entry(state).or_default() += change;
                 }
                 for (state, sum) in sums {
-                    note(
+                    record_changes(
                         db,
                         &[(
                             lifecycle_state(&state, cell("user_counts", "state", &state))?,

@@ -21,13 +21,18 @@ use assent_model::user::LifecycleState;
 /// The longest lifetime of an authorization code.
 const LONGEST_CODE: Duration = Duration::from_secs(600);
 
-/// Withdraws approvals of a user that no browser has used yet.
-const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
-     WHERE user_id = $1 AND state = 'approved'
+/// The condition for an approval that no browser has used yet.
+pub(crate) const IS_UNUSED: &str = "approvals.state = 'approved'
        AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
             OR EXISTS (SELECT 1 FROM action_approvals
                        WHERE action_approvals.id = approvals.action_approval_id
                          AND action_approvals.claimed_at IS NULL))";
+
+/// Withdraws the unused approvals of a user.
+const WITHDRAW_UNUSED: &str = sql::statement!(
+    "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND ",
+    IS_UNUSED
+);
 
 /// Ends a user's requests on devices, unused approvals, sessions and grants. It does so for each new state. Otherwise a
 /// login that began before a suspension could leave an approval or a grant behind, and the end of the suspension would
@@ -44,7 +49,7 @@ pub(crate) async fn deprovision_user(
             "UPDATE accounts SET grants_not_before = $2 WHERE user_id = $1 AND grants_not_before < $2",
             // An approval from before the suspension does not admit the user afterwards. Until then the browser shows
             // that the account is closed.
-            UNUSED,
+            WITHDRAW_UNUSED,
         ]
         .as_slice(),
         // A grant of this very millisecond ends too. So do links and recovery codes: their holder may be the reason for
@@ -79,7 +84,7 @@ pub(crate) async fn end_sign_ins_of(
     now: Timestamp,
 ) -> Result<()> {
     withdraw_pending_of(db, user, now).await?;
-    sql::query(UNUSED)
+    sql::query(WITHDRAW_UNUSED)
         .bind(user.to_string())
         .bind(now.millis())
         .execute(&mut *db)
@@ -100,12 +105,11 @@ pub(crate) async fn deprovision_account(
         [
             "UPDATE accounts SET grants_not_before = $3 WHERE user_id = $1 AND application_id = $2 AND \
              grants_not_before < $3",
-            "UPDATE approvals SET state = 'withdrawn', decided_at = $3
-             WHERE user_id = $1 AND application_id = $2 AND state = 'approved'
-               AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
-            OR EXISTS (SELECT 1 FROM action_approvals
-                       WHERE action_approvals.id = approvals.action_approval_id
-                         AND action_approvals.claimed_at IS NULL))",
+            sql::statement!(
+                "UPDATE approvals SET state = 'withdrawn', decided_at = $3
+                 WHERE user_id = $1 AND application_id = $2 AND ",
+                IS_UNUSED
+            ),
         ]
         .as_slice()
     } else {
@@ -115,8 +119,8 @@ pub(crate) async fn deprovision_account(
     };
     for statement in statements {
         sql::query(*statement)
-            .bind(user.clone())
-            .bind(application.clone())
+            .bind(&user)
+            .bind(&application)
             .bind(now.millis())
             .execute(&mut *db)
             .await?;
@@ -202,14 +206,11 @@ pub(crate) async fn deprovision_device(
     device: DeviceId,
     now: Timestamp,
 ) -> Result<()> {
-    sql::query(
+    sql::query(sql::statement!(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2
-         WHERE device_id = $1 AND state = 'approved' AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1)
-           AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
-            OR EXISTS (SELECT 1 FROM action_approvals
-                       WHERE action_approvals.id = approvals.action_approval_id
-                         AND action_approvals.claimed_at IS NULL))",
-    )
+         WHERE device_id = $1 AND user_id = (SELECT user_id FROM devices WHERE devices.id = $1) AND ",
+        IS_UNUSED
+    ))
     .bind(device.to_string())
     .bind(now.millis())
     .execute(&mut *db)

@@ -75,17 +75,15 @@ pub(super) async fn insert_all(db: &mut Connection, users: &[User]) -> Result<()
             query = query
                 .bind(user.id.to_string())
                 .bind(user.did.to_string())
-                .bind(user.subject.clone())
+                .bind(&user.subject)
                 .bind(user.name.to_string())
                 .bind(sort_key(user))
                 .bind(user.email.as_ref().map(ToString::to_string))
-                .bind(i64::from(user.email_confirmed))
+                .bind(user.email_confirmed)
                 .bind(to_json(&user.profile)?)
                 .bind(user.console_role.map(ConsoleRole::as_str))
                 .bind(user.state.as_str())
-                .bind(i64::from(
-                    user.was_active || user.state == LifecycleState::Active,
-                ))
+                .bind(user.was_active || user.state == LifecycleState::Active)
                 .bind(user.version)
                 .bind(user.created_at.millis())
                 .bind(user.updated_at.millis());
@@ -99,7 +97,7 @@ pub(super) async fn insert_all(db: &mut Connection, users: &[User]) -> Result<()
     let in_state = |state| users.iter().filter(|user| user.state == state).count();
     let counts = LifecycleState::ALL
         .map(|state| (state, i64::try_from(in_state(state)).unwrap_or(i64::MAX)));
-    counts::note(
+    counts::record_changes(
         db,
         &counts
             .into_iter()

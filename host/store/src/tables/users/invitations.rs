@@ -207,7 +207,7 @@ impl Store {
         .bind(after.map(|after| after.term.clone()).unwrap_or_default())
         .bind(state.map(InvitationState::as_str).unwrap_or_default())
         .bind(now.millis())
-        .bind(i64::from(limit))
+        .bind(limit)
         .bind(after.map(|after| after.id.clone()).unwrap_or_default())
         .fetch_all(&self.readers)
         .await?;
@@ -237,7 +237,7 @@ impl Store {
         }
         self.write((), move |db, ()| {
             Box::pin(async move {
-                let row: Option<MailRow> = sql::query_as(
+                sql::query_as::<MailRow>(
                     "UPDATE invitation_mails SET attempts = attempts + 1, next_attempt_at = $1
                      WHERE enrolment_id = (SELECT due.enrolment_id FROM invitation_mails AS due
                                            WHERE due.next_attempt_at <= $2 ORDER BY due.next_attempt_at LIMIT 1)
@@ -248,9 +248,8 @@ impl Store {
                 )
                 .bind((now + lease).millis())
                 .bind(now.millis())
-                .fetch_optional(db)
-                .await?;
-                row.map(LeasedMail::try_from).transpose()
+                .fetch_value(db)
+                .await
             })
         })
         .await

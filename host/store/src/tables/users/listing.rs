@@ -225,12 +225,7 @@ impl Store {
         if order.is_by_name() {
             query = query.bind(key);
         }
-        let rows = query
-            .bind(id)
-            .bind(i64::from(limit))
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(User::try_from).collect()
+        query.bind(id).bind(limit).fetch_values(&self.readers).await
     }
 
     /// Up to `limit` users with a search term that begins with `prefix`, in the order of the terms. Each user is
@@ -272,7 +267,7 @@ impl Store {
                 .bind(after.1)
                 .bind(end)
                 .bind(first)
-                .bind(i64::from(limit))
+                .bind(limit)
                 .bind(of)
                 .bind(also)
                 .fetch_all(&self.readers)
@@ -316,7 +311,7 @@ impl Store {
             .bind(after.1)
             .bind(end)
             .bind(first)
-            .bind(i64::from(limit))
+            .bind(limit)
             .bind(application.to_string())
             .bind(state.as_str())
             .fetch_all(&self.readers)
@@ -330,14 +325,13 @@ impl Store {
 
     /// The user with this identifier.
     pub async fn user_by_did(&self, did: &Did) -> Result<Option<User>> {
-        let row: Option<UserRow> = sql::query_as(sql::statement!(
+        sql::query_as::<UserRow>(sql::statement!(
             "SELECT ",
             UserRow::COLUMNS,
             " FROM users WHERE did = $1"
         ))
         .bind(did.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(User::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 }

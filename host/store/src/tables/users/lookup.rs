@@ -12,33 +12,31 @@ use assent_model::user::User;
 impl Store {
     /// The user with this id.
     pub async fn user(&self, id: UserId) -> Result<Option<User>> {
-        let row: Option<UserRow> = sql::query_as(sql::statement!(
+        sql::query_as::<UserRow>(sql::statement!(
             "SELECT ",
             UserRow::COLUMNS,
             " FROM users WHERE id = $1"
         ))
         .bind(id.to_string())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(User::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// The user with this `sub`.
     pub async fn user_by_subject(&self, subject: &str) -> Result<Option<User>> {
-        let row: Option<UserRow> = sql::query_as(sql::statement!(
+        sql::query_as::<UserRow>(sql::statement!(
             "SELECT ",
             UserRow::COLUMNS,
             " FROM users WHERE subject = $1"
         ))
         .bind(subject.to_owned())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(User::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// The user who signs in with this name or email address.
     pub async fn user_by_login(&self, name: &LoginName) -> Result<Option<User>> {
-        let row: Option<UserRow> = sql::query_as(
+        sql::query_as::<UserRow>(
             sql::statement!(
                 "SELECT ",
                 UserRow::COLUMNS,
@@ -46,9 +44,8 @@ impl Store {
             ),
         )
         .bind(name.to_string())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(User::try_from).transpose()
+        .fetch_value(self.readers.lookups())
+        .await
     }
 
     /// The time from which a sign-in makes its browser a known one of this user; `None` if there is no such user.
@@ -70,7 +67,7 @@ impl Store {
              FROM users WHERE id > $1 ORDER BY id LIMIT $2"),
         )
         .bind(after.map(|id| id.to_string()).unwrap_or_default())
-        .bind(i64::from(limit))
+        .bind(limit)
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()

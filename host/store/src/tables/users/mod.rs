@@ -63,7 +63,7 @@ pub(crate) async fn activate(
     .await?;
     if activated > 0 {
         search_index::set_user_state(db, id, LifecycleState::Active).await?;
-        counts::note_change(db, LifecycleState::Invited, LifecycleState::Active).await?;
+        counts::record_change(db, LifecycleState::Invited, LifecycleState::Active).await?;
         enrolment_links::end_links(db, id).await?;
         audit::append(db, entry.map(std::slice::from_ref).unwrap_or_default()).await?;
     }
@@ -84,7 +84,7 @@ pub(crate) async fn confirm_email(db: &mut Connection, id: UserId) -> Result<()>
     sql::query("UPDATE users SET email_confirmed = $3, profile = $2 WHERE id = $1")
         .bind(id.to_string())
         .bind(to_json(&profile)?)
-        .bind(i64::from(user.email_confirmed))
+        .bind(user.email_confirmed)
         .execute(db)
         .await?;
     Ok(())
@@ -104,7 +104,7 @@ pub(crate) async fn delete(
         .bind(id.to_string())
         .execute(&mut *db)
         .await?;
-    counts::note(db, &[(user.state, -1)]).await?;
+    counts::record_changes(db, &[(user.state, -1)]).await?;
     audit::erase(db, id).await?;
     repeat::erase(db, id).await?;
     audit::append(db, entries).await

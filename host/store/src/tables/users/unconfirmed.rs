@@ -81,13 +81,12 @@ impl Store {
             Some(application) if self.granted_users(application).await? < MANY => AMONG_FEW,
             Some(_) => AMONG_MANY,
         };
-        let rows: Vec<UserRow> = sql::query_as(statement)
+        sql::query_as::<UserRow>(statement)
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
             .bind(application.map(ToString::to_string).unwrap_or_default())
-            .bind(i64::from(limit))
-            .fetch_all(&self.readers)
-            .await?;
-        rows.into_iter().map(User::try_from).collect()
+            .bind(limit)
+            .fetch_values(&self.readers)
+            .await
     }
 
     async fn granted_users(&self, application: &Did) -> Result<i64> {
@@ -100,12 +99,11 @@ impl Store {
     }
 
     async fn is_for_everyone(&self, application: &Did) -> Result<bool> {
-        let found: Option<(i64,)> = sql::query_as(
-            "SELECT 1 FROM applications WHERE id = $1 AND everyone_roles IS NOT NULL",
+        Ok(
+            sql::query("SELECT 1 FROM applications WHERE id = $1 AND everyone_roles IS NOT NULL")
+                .bind(application.to_string())
+                .exists(&self.readers)
+                .await?,
         )
-        .bind(application.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        Ok(found.is_some())
     }
 }

@@ -51,11 +51,10 @@ pub(super) async fn is_last_owner(
     sql::query("UPDATE row_locks SET name = name WHERE name = 'owners'")
         .execute(&mut *db)
         .await?;
-    let last: Option<(i64,)> = sql::query_as(IS_LAST_OWNER)
+    Ok(sql::query(IS_LAST_OWNER)
         .bind(id.to_string())
-        .fetch_optional(db)
-        .await?;
-    Ok(last.is_some())
+        .exists(db)
+        .await?)
 }
 
 const IS_LAST_OWNER: &str = "SELECT 1 FROM users
@@ -95,7 +94,7 @@ async fn update(
     .bind(user.state.as_str())
     .bind(user.updated_at.millis())
     .bind(user.version)
-    .bind(i64::from(user.email_confirmed))
+    .bind(user.email_confirmed)
     .bind(sort_key(user))
     .execute(&mut *db)
     .await?;
@@ -118,7 +117,7 @@ async fn update(
         }
     }
     if user.state != before {
-        counts::note_change(db, was.state, user.state).await?;
+        counts::record_change(db, was.state, user.state).await?;
         deprovisioning::deprovision_user(db, user.id, user.state, user.updated_at).await?;
         if was.state == LifecycleState::Invited {
             enrolment_links::end_links(db, user.id).await?;
@@ -208,23 +207,21 @@ impl Store {
 
     /// Whether the user is currently the last owner who can sign in. Writes check it again under a lock.
     pub async fn is_last_owner(&self, id: UserId) -> Result<bool> {
-        let last: Option<(i64,)> = sql::query_as(IS_LAST_OWNER)
+        Ok(sql::query(IS_LAST_OWNER)
             .bind(id.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
-        Ok(last.is_some())
+            .exists(&self.readers)
+            .await?)
     }
 }
 
 /// The user in this transaction.
 pub(crate) async fn read_user(db: &mut Connection, id: UserId) -> Result<Option<User>> {
-    let row: Option<UserRow> = sql::query_as(sql::statement!(
+    sql::query_as::<UserRow>(sql::statement!(
         "SELECT ",
         UserRow::COLUMNS,
         " FROM users WHERE id = $1"
     ))
     .bind(id.to_string())
-    .fetch_optional(db)
-    .await?;
-    row.map(User::try_from).transpose()
+    .fetch_value(db)
+    .await
 }

@@ -82,23 +82,22 @@ impl Store {
         &self,
         Management { owner, key }: &Management,
     ) -> Result<Option<RegisteredApplication>> {
-        let row: Option<ApplicationRow> = sql::query_as(sql::statement!(
+        sql::query_as::<ApplicationRow>(sql::statement!(
             "SELECT ",
             ApplicationRow::COLUMNS,
             " FROM applications WHERE applications.managed_by = $1 AND applications.managed_key = $2"
         ))
         .bind(owner.to_string())
         .bind(key.to_string())
-        .fetch_optional(&self.readers)
-        .await?;
-        row.map(RegisteredApplication::try_from).transpose()
+        .fetch_value(&self.readers)
+        .await
     }
 
     /// The owner and key of an application that a manifest manages.
     pub async fn management_of_application(&self, id: &Did) -> Result<Option<Management>> {
         const STATEMENT: &str = "SELECT managed_by, managed_key FROM applications
              WHERE id = $1 AND managed_by IS NOT NULL";
-        self.management(("applications", STATEMENT), id.to_string())
+        self.read_management("applications", STATEMENT, id.to_string())
             .await
     }
 
@@ -106,13 +105,14 @@ impl Store {
     pub async fn management_of_group(&self, id: GroupId) -> Result<Option<Management>> {
         const STATEMENT: &str = "SELECT managed_by, managed_key FROM user_groups
              WHERE id = $1 AND managed_by IS NOT NULL";
-        self.management(("user_groups", STATEMENT), id.to_string())
+        self.read_management("user_groups", STATEMENT, id.to_string())
             .await
     }
 
-    async fn management(
+    async fn read_management(
         &self,
-        (table, statement): (&'static str, &'static str),
+        table: &'static str,
+        statement: &'static str,
         id: String,
     ) -> Result<Option<Management>> {
         let row: Option<(String, String)> = sql::query_as(statement)

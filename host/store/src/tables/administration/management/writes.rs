@@ -315,19 +315,19 @@ async fn manage(
     let Some((owner, key)) = management else {
         return Ok(VersionedWrite::Done);
     };
-    let noted = sql::query(statement)
+    let written = sql::query(statement)
         .bind(id)
         .bind(owner.to_string())
         .bind(key.to_string())
         .execute(db)
         .await
         .map_err(taken(KEY));
-    added(noted)
+    stale_if_taken(written)
 }
 
 /// If another request took the key meanwhile, the plan is stale.
-fn added(noted: Result<u64>) -> Result<VersionedWrite> {
-    match noted {
+fn stale_if_taken(written: Result<u64>) -> Result<VersionedWrite> {
+    match written {
         Ok(rows) => Ok(VersionedWrite::of_rows(rows)),
         Err(StoreError::Taken(_)) => Ok(VersionedWrite::Stale),
         Err(error) => Err(error),
@@ -367,7 +367,7 @@ async fn manage_account(
     let Some(owner) = owner else {
         return Ok(VersionedWrite::Done);
     };
-    let noted = sql::query(
+    let written = sql::query(
         "INSERT INTO managed_accounts (account_id, managed_by) VALUES ($1, $2)
          ON CONFLICT (account_id) DO UPDATE SET managed_by = excluded.managed_by",
     )
@@ -375,5 +375,5 @@ async fn manage_account(
     .bind(owner.to_string())
     .execute(db)
     .await?;
-    Ok(VersionedWrite::of_rows(noted))
+    Ok(VersionedWrite::of_rows(written))
 }

@@ -223,10 +223,10 @@ impl Store {
             return;
         }
         if let Some(application) = used.application {
-            self.recorded_use.recorded(application, now);
+            self.recorded_use.remember(application, now);
         }
         if let Some(of_user) = used.of_user {
-            self.recorded_account_use.recorded(of_user, now);
+            self.recorded_account_use.remember(of_user, now);
         }
     }
 }
@@ -295,7 +295,7 @@ async fn complete(
         } => {
             locks::lock_approver(db, session.approval).await?;
             let proof = (session.approval.to_string(), session.session.user_id);
-            if !claim_login(db, (CLAIM_APPROVED, Some(proof)), id, completion, now).await? {
+            if !claim_login(db, CLAIM_APPROVED, Some(proof), id, completion, now).await? {
                 return Ok(Transition::NotOpen);
             }
             begin_session(db, session, now).await?;
@@ -307,7 +307,7 @@ async fn complete(
         Completion::Resume { grant, record } => {
             let proof = (grant.session().to_string(), record.user);
             if !sessions::lock_open_session(db, grant.session(), now).await?
-                || !claim_login(db, (CLAIM_RESUMED, Some(proof)), id, completion, now).await?
+                || !claim_login(db, CLAIM_RESUMED, Some(proof), id, completion, now).await?
             {
                 return Ok(Transition::NotOpen);
             }
@@ -315,7 +315,7 @@ async fn complete(
             insert_record(db, record, now).await?;
         }
         Completion::GiveUp { .. } => {
-            if !claim_login(db, (CLAIM_GIVEN_UP, None), id, completion, now).await? {
+            if !claim_login(db, CLAIM_GIVEN_UP, None, id, completion, now).await? {
                 return Ok(Transition::NotOpen);
             }
             // Only here the user of the login is undecided, so another page may wait for it.
@@ -329,12 +329,13 @@ async fn complete(
 /// whether it succeeded.
 async fn claim_login(
     db: &mut Connection,
-    (statement, proof): (&'static str, Option<(String, UserId)>),
+    statement: &'static str,
+    proof: Option<(String, UserId)>,
     id: LoginId,
     completion: &Completion,
     now: Timestamp,
 ) -> Result<bool> {
-    let mut query = sql::query_as::<(String,)>(statement)
+    let mut query = sql::query(statement)
         .bind(id.to_string())
         .bind(now.millis())
         .bind(to_json(&completion.answer())?)
@@ -342,7 +343,7 @@ async fn claim_login(
     if let Some((proof, user)) = proof {
         query = query.bind(proof).bind(user.to_string());
     }
-    Ok(query.fetch_optional(db).await?.is_some())
+    Ok(query.exists(db).await?)
 }
 
 async fn begin_session(db: &mut Connection, new: &NewSession, now: Timestamp) -> Result<()> {
