@@ -18,8 +18,8 @@ use crate::http::fetch_metadata;
 use crate::http::fetch_metadata::Cause;
 use crate::http::forwarded::address_of;
 use crate::http::oidc::cors::Origins;
+use crate::http::page_error::PageError;
 use crate::http::pages::link::Link;
-use crate::http::reply::ErrorReply;
 use crate::http::texts::PageLanguage;
 use crate::messages::Message;
 use assent_model::language::Language;
@@ -91,7 +91,7 @@ async fn paced(
         Ok(()) => next.run(request).await,
         Err(exhausted) => {
             let refused = Message::new("error-too-many-network");
-            too_many_pages(services, language, exhausted, refused, next_link(&request))
+            PageError::too_many(exhausted, refused, next_link(&request)).render(services, language)
         }
     }
 }
@@ -176,29 +176,6 @@ pub(crate) fn try_again(address: &str) -> Link {
         address: address.to_owned(),
         text: Message::new("error-again"),
     }
-}
-
-/// The page for the user, with the exceeded limit, and with the link to use after the wait.
-pub(crate) fn too_many_pages(
-    services: &Services,
-    language: Language,
-    exhausted: RateLimitError,
-    what_happened: Message,
-    next: Link,
-) -> Response {
-    let page = ErrorReply {
-        status: StatusCode::TOO_MANY_REQUESTS,
-        title: Message::new("error-too-many"),
-        what_happened,
-        what_to_do: Message::new("error-wait").number(
-            "seconds",
-            i64::try_from(exhausted.seconds()).unwrap_or(i64::MAX),
-        ),
-    };
-    with_retry_after(
-        page.render_with(services, language, &"a rate limit is reached", next),
-        exhausted,
-    )
 }
 
 /// The response to a service that calls back too often.

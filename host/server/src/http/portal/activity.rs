@@ -14,7 +14,9 @@ use super::tone::Tone;
 use super::words::{PageTime, activity_message, actor_message, browser_of, origin_for, place_of};
 use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{InternalError, audit};
+use crate::http::page_error::PageError;
 use crate::http::portal::owner::Owner;
+use crate::http::reply::page;
 use crate::messages::Message;
 use assent_model::audit::{Entry, Event};
 use assent_model::id::{AuditId, DeviceId, Did};
@@ -45,11 +47,17 @@ pub(super) struct From {
 }
 
 /// `GET /activity`
-pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>) -> Response {
+pub(super) async fn list(
+    owner: Owner,
+    from: Result<Query<From>, QueryRejection>,
+) -> Result<Response, PageError> {
     let from = from.map(|Query(from)| from).unwrap_or_default();
     // An id of another form selects the first page.
     let before = from.before.parse().ok();
-    owner.page(activity_page(&owner, ActivityKind::from_name(&from.kind), before).await)
+    Ok(page(
+        &activity_page(&owner, ActivityKind::from_name(&from.kind), before).await?,
+        None,
+    ))
 }
 
 /// Returns the names of the user's devices.

@@ -22,14 +22,14 @@ mod words;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use serde::Deserialize;
 
-use super::context::Browser;
-use super::reply::{internal_error, see_other, with_browser};
+use super::page_error::PageError;
+use super::page_routes::{Visitor, get, post};
+use super::reply::{see_other, with_browser};
 use crate::domain::Services;
 use crate::domain::sign_in::login;
 use assent_model::login::{LocalPage, LoginRequest};
@@ -45,15 +45,15 @@ pub(super) fn routes() -> Router<Arc<Services>> {
         .route("/devices/{id}/passkey-sign-in", post(devices::stop_passkey))
         .route(
             "/devices/{id}/revoke",
-            get(devices::question).post(devices::revoke),
+            get(devices::question).merge(post(devices::revoke)),
         )
         .route(
             "/devices/recovery-codes",
-            get(recovery_codes::show).post(recovery_codes::ask),
+            get(recovery_codes::show).merge(post(recovery_codes::ask)),
         )
         .route(
             "/devices/recovery-codes/{id}",
-            get(recovery_codes::request).post(recovery_codes::create),
+            get(recovery_codes::request).merge(post(recovery_codes::create)),
         )
         .route(
             "/devices/recovery-codes/{id}/decided",
@@ -84,16 +84,15 @@ pub(super) struct SignInTarget {
 /// `GET /sign-in`: signs the user in, and redirects to a page of the portal. It begins a new login even if the user is
 /// signed in.
 pub(super) async fn sign_in(
-    State(services): State<Arc<Services>>,
-    browser: Browser,
+    Visitor { services, browser }: Visitor,
     to: Result<Query<SignInTarget>, QueryRejection>,
-) -> Response {
+) -> Result<Response, PageError> {
     let SignInTarget { to } = to.map(|Query(to)| to).unwrap_or_default();
     let request = LoginRequest::Local {
         page: LocalPage::from_path(&to),
     };
     let from = Some(browser.source(&services));
-    match login::begin(
+    let login = login::begin(
         &services,
         request,
         browser.digest(),
@@ -101,13 +100,7 @@ pub(super) async fn sign_in(
         None,
         from,
     )
-    .await
-    {
-        Ok(login) => with_browser(
-            see_other(&format!("/login/{}", login.id)),
-            &services,
-            &browser,
-        ),
-        Err(error) => internal_error(&services, browser.language(), &error),
-    }
+    .await?;
+    let login_page = see_other(&format!("/login/{}", login.id));
+    Ok(with_browser(login_page, &services, &browser))
 }

@@ -2,8 +2,9 @@
 
 use axum::response::Response;
 
-use crate::domain::{InternalError, Services};
+use crate::domain::Services;
 use crate::http::context::Browser;
+use crate::http::page_error::PageError;
 use crate::http::portal::owner::Owner;
 use crate::http::reply::see_other;
 use crate::http::saml::logout;
@@ -19,7 +20,7 @@ pub(super) async fn signed_out(
     owner: &Owner,
     ended: SessionEnd,
     afterwards: &str,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let Owner {
         services, browser, ..
     } = owner;
@@ -49,7 +50,7 @@ pub(super) async fn signed_out_again(
     browser: &Browser,
     afterwards: &str,
     waits: bool,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let begun =
         logout::notifying(services, browser.digest(), &LogoutContinuation::Page, waits).await?;
     let response = begun.unwrap_or_else(|| see_other(afterwards));

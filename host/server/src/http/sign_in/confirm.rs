@@ -10,11 +10,11 @@ use axum::response::Response;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::sign_in::login::view::{GivenApproval, LoginView};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
+use crate::http::page_error::PageError;
 use crate::http::pages::login::ConfirmPage;
 use crate::http::reply::{layout, page};
 use crate::http::sign_in::login::asking::asking;
@@ -51,7 +51,7 @@ pub(crate) async fn ask(
     browser: &Browser,
     login: &Login,
     user: &User,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let id = login.id.to_string();
     let asking = asking(services, login).await?;
     let confirming = ConfirmPage {
@@ -73,47 +73,26 @@ fn shown_to(login: LoginId, user: &User) -> String {
 }
 
 /// `POST /login/{id}/confirm`: the user continues as the account that the page named.
-pub(crate) async fn confirm(posted: LoginPost) -> Response {
+pub(crate) async fn confirm(posted: LoginPost) -> Result<Response, PageError> {
     let LoginPost {
         services,
         browser,
-        form,
         view,
         ..
     } = &posted;
-    let reply = async {
-        let (login, approved) = match view {
-            LoginView::Approved(login, approved) => (login, approved),
-            LoginView::Answered(login, given) => {
-                return Box::pin(repeated(services, browser, login, given)).await;
-            }
-            _ => return Ok(posted.redirect_to_current_page()),
-        };
-        let old = session_before(services, browser, login).await?;
-        let by = (browser.secret(), browser.origin());
-        let Some(authenticated_user) =
-            login::authenticated_user(services, approved, old.as_ref(), by).await?
-        else {
-            return Ok(posted.redirect_to_current_page());
-        };
-        let AuthenticatedUser { signed_in, .. } = &authenticated_user;
-        if !csrf::is_token(
-            services,
-            browser,
-            &shown_to(login.id, &signed_in.user),
-            &form.user,
-        )? {
-            return Ok(posted.redirect_to_current_page());
+    let (login, approved) = match view {
+        LoginView::Approved(login, approved) => (login, approved),
+        LoginView::Answered(login, given) => {
+            return Box::pin(repeated(services, browser, login, given)).await;
         }
-        finish(
-            services,
-            browser,
-            login,
-            &authenticated_user,
-            old.as_ref(),
-            Agreement::Open,
-        )
-        .await
+        _ => return Ok(posted.redirect_to_current_page()),
     };
-    posted.reply(Box::pin(reply).await)
+    let old = session_before(services, browser, login).await?;
+    let by = (browser.secret(), browser.origin());
+    let Some(user) = login::authenticated_user(services, approved, old.as_ref(), by).await? else {
+        return Ok(posted.redirect_to_current_page());
+    };
+    posted.require_page_of_user(&shown_to(login.id, &user.signed_in.user))?;
+    let (old, agreement) = (old.as_ref(), Agreement::Open);
+    Box::pin(finish(services, browser, login, &user, old, agreement)).await
 }

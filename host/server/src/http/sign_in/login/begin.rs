@@ -8,7 +8,9 @@ use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin, SignInSource};
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
+use crate::http::page_error::PageError;
 use crate::http::reply::see_other;
+use crate::http::sign_in::test_sign_in::unknown_test_sign_in;
 use assent_model::id::LoginId;
 use assent_model::login::{Login, LoginRequest};
 
@@ -41,13 +43,14 @@ impl BegunLogin {
 
 /// Begins a login that continues the browser's session, if there is one that is sufficient for the request. Such a
 /// login is stored only when a page needs it, because most get a response at once. `id` is that of the login, if a
-/// repeated request must lead to the same one. `Err` is the page to show instead.
+/// repeated request must lead to the same one.
 pub(crate) async fn begin(
     services: &Services,
     browser: &Browser,
-    (request, id): (LoginRequest, Option<LoginId>),
+    request: LoginRequest,
+    id: Option<LoginId>,
     session: Option<BrowserSession>,
-) -> Result<Result<BegunLogin, Response>, InternalError> {
+) -> Result<BegunLogin, PageError> {
     let login = login::new(
         services,
         (request, id),
@@ -63,10 +66,7 @@ pub(crate) async fn begin(
             .await?
             .is_done()
         {
-            return Ok(Err(crate::http::sign_in::test_sign_in::unknown(
-                services,
-                browser.language(),
-            )));
+            return Err(unknown_test_sign_in());
         }
     }
     let authenticated_user = session.map(|signed_in| AuthenticatedUser {
@@ -76,10 +76,10 @@ pub(crate) async fn begin(
         browser: browser.secret().clone(),
         origin: browser.origin(),
     });
-    Ok(Ok(BegunLogin {
+    Ok(BegunLogin {
         login,
         is_stored,
         source: browser.source(services),
         authenticated_user,
-    }))
+    })
 }

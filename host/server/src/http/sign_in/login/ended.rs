@@ -11,6 +11,7 @@ use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
+use crate::http::page_error::PageError;
 use crate::http::pages::login::{EndedPage, EndedPageKind, ReturnNotice};
 use crate::http::reply::{layout, page};
 use crate::http::request_id;
@@ -64,7 +65,7 @@ pub(super) async fn ended_page(
     browser: &Browser,
     login: &Login,
     kind: EndedPageKind,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let name = view::typed_name(services, login.id).await?;
     ending(services, browser, login, kind, (name, None)).await
 }
@@ -88,7 +89,7 @@ pub(super) async fn rejected_page(
     login: &Login,
     why: SignInDenied,
     user: Option<&User>,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let name = match user {
         Some(user) => Some(user.display_name().to_owned()),
         None => view::typed_name(services, login.id).await?,
@@ -155,7 +156,7 @@ async fn ending(
     login: &Login,
     ended: EndedPageKind,
     (name, reference): (Option<String>, Option<String>),
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let id = login.id.to_string();
     let asking = asking(services, login).await?;
     let returns = match asking.enabled {

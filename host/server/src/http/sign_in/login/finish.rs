@@ -8,6 +8,7 @@ use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogi
 use crate::domain::sign_in::{login, test_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
+use crate::http::page_error::PageError;
 use crate::http::reply::{see_other, with_session};
 use crate::http::request_id;
 use crate::http::saml;
@@ -76,7 +77,7 @@ pub(crate) async fn finish(
     authenticated_user: &AuthenticatedUser,
     old: Option<&BrowserSession>,
     agreement: Agreement,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let request = match &login.request {
         LoginRequest::Oidc(request) => request,
         LoginRequest::Saml(request) => {
@@ -92,12 +93,12 @@ pub(crate) async fn finish(
             };
             let answered = login::answer(services, OpenLogin::Stored(login.id), outcome).await?;
             return match answered {
-                Transition::Done => with_session(
+                Transition::Done => Ok(with_session(
                     see_other(&page.path()),
                     services,
                     browser,
                     authenticated_user.new_session(),
-                ),
+                )?),
                 Transition::NotOpen => answered_meanwhile(services, browser, login.id).await,
             };
         }
@@ -122,12 +123,12 @@ pub(crate) async fn finish(
         request_id: &request_id,
     };
     match answer::respond(context, authenticated).await? {
-        AuthorizeOutcome::Granted(answer) => with_session(
+        AuthorizeOutcome::Granted(answer) => Ok(with_session(
             deliver(services, browser.language(), &answer, login.id).await,
             services,
             browser,
             session,
-        ),
+        )?),
         AuthorizeOutcome::Failed(answer) => {
             Ok(deliver(services, browser.language(), &answer, login.id).await)
         }
@@ -150,7 +151,7 @@ async fn finish_saml(
     request: &SignOnRequest,
     authenticated_user: &AuthenticatedUser,
     old: Option<&BrowserSession>,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let session = authenticated_user
         .new_session()
         .filter(|_| request.purpose.is_application());
@@ -169,12 +170,12 @@ async fn finish_saml(
         request_id: &request_id,
     };
     match sign_on::respond(context, authenticated).await? {
-        sign_on::SignOnOutcome::Granted(answer) => with_session(
+        sign_on::SignOnOutcome::Granted(answer) => Ok(with_session(
             saml::sign_on::deliver(services, browser.language(), &answer),
             services,
             browser,
             session,
-        ),
+        )?),
         sign_on::SignOnOutcome::Failed(answer) => Ok(saml::sign_on::deliver(
             services,
             browser.language(),

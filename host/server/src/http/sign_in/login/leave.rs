@@ -1,9 +1,7 @@
 //! The return of a failed or cancelled sign-in to the application.
 
-use std::sync::Arc;
-
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 
@@ -13,13 +11,14 @@ use crate::domain::sign_in::login::view::{GivenApproval, LoginEnd, LoginView};
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
-use crate::http::reply::{internal_error, see_other};
+use crate::http::page_error::PageError;
+use crate::http::reply::see_other;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::confirm;
 use crate::http::sign_in::login::ended::return_of;
 use crate::http::sign_in::login::finish::resumed;
-use crate::http::sign_in::login::no_login::unknown;
-use crate::http::sign_in::login::posted::{LoginPost, find};
+use crate::http::sign_in::login::no_login::unknown_login;
+use crate::http::sign_in::login::posted::{LoginPost, LoginVisit};
 use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
 use crate::http::{csrf, saml};
 use crate::oidc::authorize::answer;
@@ -30,16 +29,16 @@ use assent_model::login::{Login, LoginAnswer, LoginRequest};
 use assent_model::user::User;
 
 /// `POST /login/{id}/leave`: returns to the application, with an error.
-pub(crate) async fn leave(posted: LoginPost) -> Response {
-    posted.reply(returned(&posted.services, &posted.browser, &posted.view).await)
+pub(crate) async fn leave(posted: LoginPost) -> Result<Response, PageError> {
+    return_error(&posted.services, &posted.browser, &posted.view).await
 }
 
 /// Sends an error to the application.
-async fn returned(
+async fn return_error(
     services: &Services,
     browser: &Browser,
     view: &LoginView,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let language = browser.language();
     let (login, reason) = match view {
         LoginView::Ended(login, LoginEnd::Denied) => (login, DenialReason::Denied),
@@ -63,7 +62,7 @@ async fn returned(
         LoginView::Answered(login, given) => {
             return Box::pin(repeated(services, browser, login, given)).await;
         }
-        LoginView::Unknown => return Ok(unknown(services, language)),
+        LoginView::Unknown => return Err(unknown_login()),
     };
     let reply = match &login.request {
         LoginRequest::Oidc(request) => {
@@ -147,42 +146,39 @@ pub(crate) struct Return {
 /// request: the token is bound to this browser and attempt. A page in another tab cannot either, after the user has
 /// started again.
 pub(crate) async fn return_by_itself(
-    State(services): State<Arc<Services>>,
-    Path(id): Path<String>,
+    visit: LoginVisit,
     query: Result<Query<Return>, QueryRejection>,
-    browser: Browser,
-) -> Response {
-    let (browser, found) = find(&services, &id, browser).await;
-    let reply = async {
-        let view = found?;
-        let token = query.map(|Query(query)| query.token).unwrap_or_default();
-        if matches!(view, LoginView::Answered(..)) {
-            return returned(&services, &browser, &view).await;
-        }
-        let failed = match &view {
-            LoginView::Ended(
-                login,
-                LoginEnd::Denied | LoginEnd::Expired | LoginEnd::NumberMismatch,
-            ) => Some(login),
-            LoginView::Approved(login, _) | LoginView::SignedIn(login, _) => Some(login),
-            LoginView::Ended(..)
-            | LoginView::Identify(_)
-            | LoginView::Waiting(..)
-            | LoginView::Answered(..)
-            | LoginView::Unknown => None,
-        };
-        if let Some(login) = failed
-            && csrf::is_token(&services, &browser, &return_of(login), &token)?
-        {
-            return returned(&services, &browser, &view).await;
-        }
-        // The browser goes to the page for the current state of the login.
-        Ok(match view.login() {
-            Some(login) => see_other(&format!("/login/{}", login.id)),
-            None => unknown(&services, browser.language()),
-        })
+) -> Result<Response, PageError> {
+    let LoginVisit {
+        services,
+        browser,
+        view,
+    } = visit;
+    let token = query.map(|Query(query)| query.token).unwrap_or_default();
+    if matches!(view, LoginView::Answered(..)) {
+        return return_error(&services, &browser, &view).await;
+    }
+    let failed = match &view {
+        LoginView::Ended(
+            login,
+            LoginEnd::Denied | LoginEnd::Expired | LoginEnd::NumberMismatch,
+        )
+        | LoginView::Approved(login, _)
+        | LoginView::SignedIn(login, _) => Some(login),
+        LoginView::Ended(..)
+        | LoginView::Identify(_)
+        | LoginView::Waiting(..)
+        | LoginView::Answered(..)
+        | LoginView::Unknown => None,
     };
-    reply
-        .await
-        .unwrap_or_else(|error| internal_error(&services, browser.language(), &error))
+    if let Some(login) = failed
+        && csrf::is_token(&services, &browser, &return_of(login), &token)?
+    {
+        return return_error(&services, &browser, &view).await;
+    }
+    // The browser goes to the page for the current state of the login.
+    match view.login() {
+        Some(login) => Ok(see_other(&format!("/login/{}", login.id))),
+        None => Err(unknown_login()),
+    }
 }

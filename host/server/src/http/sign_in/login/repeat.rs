@@ -9,12 +9,13 @@ use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::sign_in::repeat::{self, AnsweredSession, RepeatingBrowser};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
+use crate::http::page_error::PageError;
 use crate::http::pages::link::Link;
 use crate::http::pages::protocol::AlreadySignedInPage;
 use crate::http::reply::{layout, page, see_other, with_session};
 use crate::http::saml;
 use crate::http::sign_in::answer::{deliver, link_to_client};
-use crate::http::sign_in::login::no_login::answered_before;
+use crate::http::sign_in::login::no_login::answered_login;
 use crate::oidc::authorize::answer;
 use crate::saml::sign_on;
 use assent_model::clock::Timestamp;
@@ -28,12 +29,12 @@ pub(crate) async fn answered_meanwhile(
     services: &Services,
     browser: &Browser,
     login: LoginId,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     match login::view::view(services, login, browser.digest()).await? {
         LoginView::Answered(login, given) => {
             Box::pin(repeated(services, browser, &login, &given)).await
         }
-        _ => Ok(answered_before(services, browser.language())),
+        _ => Err(answered_login()),
     }
 }
 
@@ -44,18 +45,14 @@ pub(crate) async fn repeated(
     browser: &Browser,
     login: &Login,
     given: &GivenAnswer,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let response = match given.is_repeatable(services.now()) {
         true => answer_again(services, browser, login, given).await?,
         false => None,
     };
-    Ok(match response {
-        Some(response) => {
-            tracing::info!(login = %login.id, "answer repeated");
-            response
-        }
-        None => answered_before(services, browser.language()),
-    })
+    let response = response.ok_or_else(answered_login)?;
+    tracing::info!(login = %login.id, "answer repeated");
+    Ok(response)
 }
 
 async fn answer_again(
