@@ -75,7 +75,14 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
                     .merge(page_routes::post(test_sign_in::answered_by_post)),
             ),
         ))
-        .nest("/admin/api/v1", admin_api::routes(services))
+        .nest(
+            "/admin/api/v1",
+            layers::administration(
+                services,
+                admin_api::routes(services),
+                admin_api::public_routes(),
+            ),
+        )
         .fallback(not_found);
     let shared = Router::new()
         .merge(shared_routes(services, origins, &documents))
@@ -87,9 +94,10 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         origins,
         layers::bounded(services, shared, LARGEST_BODY, LONGEST),
     );
+    let files = admin_api::file_routes(services);
     let files = layers::bounded(
         services,
-        admin_api::file_routes(services),
+        layers::with_files(layers::administration(services, files, Router::new())),
         admin_api::LARGEST_FILE,
         LONGEST_FILE,
     );
@@ -228,5 +236,8 @@ fn authenticator_routes(
             layers::document(documents, get(asset)),
         )
         .route("/sw.js", layers::document(documents, get(asset)))
-        .nest("/api", devices::routes(services))
+        .nest(
+            "/api",
+            layers::called_by_authenticators(services, devices::routes()),
+        )
 }

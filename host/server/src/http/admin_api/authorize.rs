@@ -41,7 +41,7 @@ pub(super) struct ConsoleSession {
 }
 
 /// Rejects calls of other sites' pages, and limits the requests of an address without a valid token or session.
-pub(super) async fn limit_failures(
+pub(in crate::http) async fn limit_failures(
     State(services): State<Arc<Services>>,
     from: Network,
     request: Request,
@@ -69,7 +69,7 @@ pub(super) async fn limit_failures(
 }
 
 /// Authenticates the caller, and adds the caller to the request for the handlers. Rejects unknown callers.
-pub(super) async fn authorize(
+pub(in crate::http) async fn authorize(
     State(services): State<Arc<Services>>,
     request: Request,
     next: Next,
@@ -89,7 +89,7 @@ pub(super) async fn authorize(
 }
 
 /// Prevents caches from storing responses of the API.
-pub(super) async fn never_stored(request: Request, next: Next) -> Response {
+pub(in crate::http) async fn never_stored(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response
         .headers_mut()
