@@ -8,7 +8,6 @@ use serde::Deserialize;
 
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::Agreement;
-use crate::domain::sign_in::login::OpenLogin;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::{consent, login};
 use crate::domain::{InternalError, Services};
@@ -19,13 +18,12 @@ use crate::http::page_routes::Visitor;
 use crate::http::pages::{ConsentRow, Consents, Withdrawn};
 use crate::http::portal::owner::is_enough;
 use crate::http::reply::see_other;
-use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question::{in_words, shown_to};
 use crate::http::sign_in::login::finish::{finish, resumed, session_before};
+use crate::http::sign_in::login::leave::deny_login;
 use crate::http::sign_in::login::posted::LoginPost;
-use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
+use crate::http::sign_in::login::repeat::repeated;
 use crate::messages::Message;
-use crate::oidc::authorize::answer;
 use crate::oidc::authorize::answer::DenialReason;
 use assent_model::application::ConsentPolicy;
 use assent_model::id::Did;
@@ -60,7 +58,7 @@ pub(crate) async fn decide(posted: LoginPost) -> Result<Response, PageError> {
         }
         _ => return Ok(posted.redirect_to_current_page()),
     };
-    let (Some(user), LoginRequest::Oidc(request)) = (user, &login.request) else {
+    let (Some(user), LoginRequest::Oidc(_)) = (user, &login.request) else {
         return Ok(posted.redirect_to_current_page());
     };
     posted.require_page_of_user(&shown_to(login.id, &user.signed_in.user))?;
@@ -69,13 +67,7 @@ pub(crate) async fn decide(posted: LoginPost) -> Result<Response, PageError> {
             let (old, agreement) = (old.as_ref(), Agreement::Given);
             Box::pin(finish(services, browser, login, &user, old, agreement)).await
         }
-        "deny" => {
-            let (stored, reason) = (OpenLogin::Stored(login.id), DenialReason::NoConsent);
-            match answer::deny(services, stored, request, reason).await? {
-                Some(answer) => Ok(deliver(services, browser.language(), &answer, login.id).await),
-                None => answered_meanwhile(services, browser, login.id).await,
-            }
-        }
+        "deny" => deny_login(services, browser, login, DenialReason::NoConsent).await,
         _ => Ok(posted.redirect_to_current_page()),
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod asking;
 pub mod begin;
+mod delivery;
 mod ended;
 pub mod finish;
 pub mod followed;

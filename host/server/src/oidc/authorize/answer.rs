@@ -11,7 +11,7 @@ use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::sign_in::access::{Access, signed_in_access};
+use crate::domain::sign_in::access::signed_in_access;
 use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
@@ -125,18 +125,10 @@ async fn answered(
         return failed(services, login, request, code, description).await;
     }
     let (user, origin) = (&signed_in.user, &authenticated_user.origin);
-    let account = match signed_in_access(services, user, &application.id, origin).await? {
-        Access::Granted(account) => account,
-        Access::NoAccount => {
-            return Ok(AuthorizeOutcome::Denied(SignInDenied::NoAccount(
-                application.name.clone(),
-            )));
-        }
-        Access::Closed => {
-            return Ok(AuthorizeOutcome::Denied(SignInDenied::AccountClosed(
-                application.name.clone(),
-            )));
-        }
+    let access = signed_in_access(services, user, &application.id, origin).await?;
+    let account = match access.into_account(&application.name) {
+        Ok(account) => account,
+        Err(why) => return Ok(AuthorizeOutcome::Denied(why)),
     };
     observer.observe(SignInEvent::AccountFound).await?;
     let agreed = agreement == Agreement::Given;

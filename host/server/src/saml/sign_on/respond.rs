@@ -12,7 +12,7 @@ use crate::domain::claims::traces;
 use crate::domain::claims::traces::TracePurpose;
 use crate::domain::claims::{name_id, standard_claims};
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::sign_in::access::{Access, signed_in_access};
+use crate::domain::sign_in::access::signed_in_access;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::derived;
@@ -111,18 +111,10 @@ async fn answered(
     };
     let BrowserSession { session, user } = &authenticated_user.signed_in;
     let origin = &authenticated_user.origin;
-    let account = match signed_in_access(services, user, &provider.id, origin).await? {
-        Access::Granted(account) => account,
-        Access::NoAccount => {
-            return Ok(SignOnOutcome::Denied(SignInDenied::NoAccount(
-                provider.name.clone(),
-            )));
-        }
-        Access::Closed => {
-            return Ok(SignOnOutcome::Denied(SignInDenied::AccountClosed(
-                provider.name.clone(),
-            )));
-        }
+    let access = signed_in_access(services, user, &provider.id, origin).await?;
+    let account = match access.into_account(&provider.name) {
+        Ok(account) => account,
+        Err(why) => return Ok(SignOnOutcome::Denied(why)),
     };
     observer.observe(SignInEvent::AccountFound).await?;
     let deny = |why| fail(services, (login, at), request, &provider, why);

@@ -11,21 +11,21 @@ use crate::domain::sign_in::login::view::{GivenApproval, LoginEnd, LoginView};
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
+use crate::http::csrf;
 use crate::http::page_error::PageError;
 use crate::http::reply::see_other;
-use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::confirm;
+use crate::http::sign_in::login::delivery::ProtocolAnswer;
 use crate::http::sign_in::login::ended::return_of;
 use crate::http::sign_in::login::finish::resumed;
 use crate::http::sign_in::login::no_login::unknown_login;
 use crate::http::sign_in::login::posted::{LoginPost, LoginVisit};
 use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
-use crate::http::{csrf, saml};
 use crate::oidc::authorize::answer;
 use crate::oidc::authorize::answer::DenialReason;
 use crate::saml::sign_on;
 use crate::saml::sign_on::SignOnDenied;
-use assent_model::login::{Login, LoginAnswer, LoginRequest};
+use assent_model::login::{LocalPage, Login, LoginAnswer, LoginRequest};
 use assent_model::user::User;
 
 /// `POST /login/{id}/leave`: returns to the application, with an error.
@@ -39,7 +39,6 @@ async fn return_error(
     browser: &Browser,
     view: &LoginView,
 ) -> Result<Response, PageError> {
-    let language = browser.language();
     let (login, reason) = match view {
         LoginView::Ended(login, LoginEnd::Denied) => (login, DenialReason::Denied),
         LoginView::Ended(login, LoginEnd::Expired | LoginEnd::NumberMismatch) => {
@@ -64,13 +63,21 @@ async fn return_error(
         }
         LoginView::Unknown => return Err(unknown_login()),
     };
-    let reply = match &login.request {
-        LoginRequest::Oidc(request) => {
-            match answer::deny(services, OpenLogin::Stored(login.id), request, reason).await? {
-                Some(answer) => Some(deliver(services, language, &answer, login.id).await),
-                None => None,
-            }
-        }
+    deny_login(services, browser, login, reason).await
+}
+
+/// Ends a login with an error, which the browser takes to the application.
+pub(crate) async fn deny_login(
+    services: &Services,
+    browser: &Browser,
+    login: &Login,
+    reason: DenialReason,
+) -> Result<Response, PageError> {
+    let stored = OpenLogin::Stored(login.id);
+    let answer = match &login.request {
+        LoginRequest::Oidc(request) => answer::deny(services, stored, request, reason)
+            .await?
+            .map(ProtocolAnswer::Oidc),
         LoginRequest::Saml(request) => {
             let why = match reason {
                 DenialReason::Denied => SignOnDenied::Denied,
@@ -79,19 +86,18 @@ async fn return_error(
                     SignOnDenied::GivenUp
                 }
             };
-            let answer = sign_on::deny(services, OpenLogin::Stored(login.id), request, why).await?;
-            answer.map(|answer| saml::sign_on::deliver(services, language, &answer))
+            let answer = sign_on::deny(services, stored, request, why).await?;
+            answer.map(ProtocolAnswer::Saml)
         }
         LoginRequest::Local { .. } => {
-            let (stored, now) = (OpenLogin::Stored(login.id), services.now());
-            login::end_without_sign_in(services, stored, LoginAnswer::Left, now)
+            login::end_without_sign_in(services, stored, LoginAnswer::Left, services.now())
                 .await?
                 .is_done()
-                .then(|| see_other("/"))
+                .then_some(ProtocolAnswer::Local(LocalPage::Home))
         }
     };
-    match reply {
-        Some(reply) => Ok(reply),
+    match answer {
+        Some(answer) => Ok(answer.deliver(services, browser, login.id).await),
         None => answered_meanwhile(services, browser, login.id).await,
     }
 }
