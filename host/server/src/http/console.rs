@@ -10,16 +10,16 @@ use super::home::signed_in_header;
 use super::page_error::{ErrorTexts, PageError};
 use super::page_routes::Visitor;
 use super::pages::ConsolePage;
-use super::reply::{layout, page, see_other, with_browser};
+use super::reply::{layout, page};
 use crate::domain::Services;
 use crate::domain::approvals::channel;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::sign_in::login;
 use crate::http::operations::rate_limits::try_again;
+use crate::http::sign_in::login::begin::begin_local;
 use crate::messages::Message;
 use assent_model::language::Language;
-use assent_model::login::{LocalPage, LoginRequest};
+use assent_model::login::LocalPage;
 
 /// `GET /admin`: redirects a browser without a sufficient sign-in to the sign-in. That writes into the database, so it
 /// counts as a login page for the rate limit; the console itself does not.
@@ -38,22 +38,7 @@ pub(super) async fn front(
             let limit = Message::new("error-too-many-network");
             PageError::too_many(exhausted, limit, try_again("/admin"))
         })?;
-    let login = login::begin(
-        &services,
-        LoginRequest::Local {
-            page: LocalPage::Console,
-        },
-        browser.digest(),
-        browser.context(&services),
-        None,
-        Some(browser.source(&services)),
-    )
-    .await?;
-    Ok(with_browser(
-        see_other(&format!("/login/{}", login.id)),
-        &services,
-        &browser,
-    ))
+    begin_local(&services, &browser, LocalPage::Console).await
 }
 
 /// `GET /admin/{page}`: a page below the front page. A browser without a sufficient sign-in gets only the frame. The

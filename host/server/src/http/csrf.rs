@@ -76,8 +76,8 @@ pub(super) fn user_of_token(
     Ok(is_authentic.then_some(user))
 }
 
-/// Rejects a form without the token of the signed-in user. Another user may have signed in since, in another tab, and can
-/// load the page `next` again. If the session has ended since, the token is that of its user, and the caller decides.
+/// Rejects a form without the token of the signed-in user. Another user may have signed in since, in another tab, and
+/// can load the page `next` again. A form of a user whose session has ended since is not rejected.
 pub(super) fn require_user(
     services: &Services,
     browser: &Browser,

@@ -41,7 +41,7 @@ pub(super) struct SignOut {
 }
 
 /// Returns the response to a sign-out that the browser sent before: it notifies the same service providers.
-async fn signed_out_before(
+async fn repeated_sign_out(
     services: &Services,
     browser: &Browser,
 ) -> Result<Response, InternalError> {
@@ -77,12 +77,12 @@ pub(super) async fn sign_out(
                 )
                 .await?
             } else if ended.ended_before {
-                signed_out_before(&services, &browser).await?
+                repeated_sign_out(&services, &browser).await?
             } else {
                 see_other(SIGNED_OUT)
             }
         }
-        None => signed_out_before(&services, &browser).await?,
+        None => repeated_sign_out(&services, &browser).await?,
     };
     Ok(without_session(response, &services))
 }

@@ -56,7 +56,7 @@ pub(super) fn only_calls(router: Router) -> Router {
 }
 
 /// 2. The headers of every response, and the form of errors from the layers below.
-pub(super) fn surrounded(services: &Arc<Services>, routes: Routes) -> Routes {
+pub(super) fn within_response_form(services: &Arc<Services>, routes: Routes) -> Routes {
     routes.layer(from_fn_with_state(Arc::clone(services), surround))
 }
 
@@ -68,7 +68,7 @@ pub(super) fn readable_across_origins(origins: &Arc<cors::Origins>, routes: Rout
 
 /// 4. The bounds of every request. Under overload the least urgent requests are rejected before they cost anything. A
 ///    panic ends one request. Then come the maximum time until the response begins, and the maximum size of the body.
-pub(super) fn bounded(
+pub(super) fn within_bounds(
     services: &Arc<Services>,
     routes: Routes,
     largest: usize,
@@ -117,8 +117,8 @@ pub(super) fn limited_sign_out(services: &Arc<Services>, routes: Routes) -> Rout
     ))
 }
 
-/// 5. The admin API. No cache stores its responses. Failed authentications have a rate limit for each network; then comes
-///    the authentication itself, except for `public` routes.
+/// 5. The admin API. No cache stores its responses. Failed authentications have a rate limit for each network; then
+///    comes the authentication itself, except for `public` routes.
 ///
 /// A route adds the layers that follow from its description, such as its permission: see `admin_api::routes`.
 pub(super) fn administration(services: &Arc<Services>, routes: Routes, public: Routes) -> Routes {
@@ -143,8 +143,8 @@ pub(super) fn with_files(routes: Routes) -> Routes {
     routes.layer(DefaultBodyLimit::max(LARGEST_FILE))
 }
 
-/// 5. The authenticator API. No cache stores its responses. Calls with an invalid link or signature have a rate limit for
-///    each network.
+/// 5. The authenticator API. No cache stores its responses. Calls with an invalid link or signature have a rate limit
+///    for each network.
 pub(super) fn called_by_authenticators(services: &Arc<Services>, routes: Routes) -> Routes {
     let bounds = ServiceBuilder::new()
         .layer(SetResponseHeaderLayer::overriding(
@@ -159,7 +159,7 @@ pub(super) fn called_by_authenticators(services: &Arc<Services>, routes: Routes)
 }
 
 /// 6. Rejects requests of other sites' pages that cannot show the response.
-pub(super) fn not_embedded(routes: Routes) -> Routes {
+pub(super) fn without_embedding(routes: Routes) -> Routes {
     routes.layer(from_fn(reject_embedded))
 }
 

@@ -1,4 +1,5 @@
-//! The routes of pages. Their handlers return the page or a [`PageError`], which becomes a response for the browser here.
+//! The routes of pages. Their handlers return the page or a [`PageError`], which becomes a response for the browser
+//! here.
 
 use std::convert::Infallible;
 use std::sync::Arc;

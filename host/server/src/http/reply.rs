@@ -36,12 +36,12 @@ pub(super) fn page(template: &impl Page, form_target: Option<&str>) -> Response 
     let target = form_target
         .map(|target| format!(" {target}"))
         .unwrap_or_default();
-    rendered(template, &format!("'self'{target}"))
+    page_with_form_action(template, &format!("'self'{target}"))
 }
 
 /// Renders a page with a form that leads to an application.
 pub(super) fn page_that_posts(template: &impl Page, form_target: Option<&str>) -> Response {
-    rendered(template, form_target.unwrap_or("'none'"))
+    page_with_form_action(template, form_target.unwrap_or("'none'"))
 }
 
 /// The permitted framing of a page.
@@ -104,7 +104,7 @@ pub(super) fn nonce(services: &Services) -> String {
     hex::encode(services.entropy.bytes::<16>())
 }
 
-fn rendered(template: &impl Page, form_action: &str) -> Response {
+fn page_with_form_action(template: &impl Page, form_action: &str) -> Response {
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
          manifest-src 'self'; worker-src 'self'; form-action {form_action}; frame-ancestors 'none'; base-uri 'none'",

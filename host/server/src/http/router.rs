@@ -45,7 +45,7 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
     let own = Router::new()
         .route("/", page_routes::get(applications::show))
         .route("/sign-out", page_routes::post(home::sign_out))
-        .route("/session/ended", get(session_end::ended))
+        .route("/session/ended", get(session_end::show_end))
         .route("/consents/withdraw", page_routes::post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
@@ -64,15 +64,15 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .nest("/authenticator", authenticator_routes(services, &documents))
         .merge(recovery_routes(services))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
-        .merge(layers::not_embedded(layers::head_without_effect(
+        .merge(layers::without_embedding(layers::head_without_effect(
             Router::new().route("/admin", page_routes::get(console::front)),
         )))
         .route("/admin/{*page}", page_routes::get(console::inside))
         .merge(layers::head_without_effect(
             Router::new().route(
                 "/admin/test-sign-ins/{id}",
-                page_routes::get(test_sign_in::answered)
-                    .merge(page_routes::post(test_sign_in::answered_by_post)),
+                page_routes::get(test_sign_in::receive_oidc_response)
+                    .merge(page_routes::post(test_sign_in::receive_saml_response)),
             ),
         ))
         .nest(
@@ -92,19 +92,19 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         );
     let shared = layers::readable_across_origins(
         origins,
-        layers::bounded(services, shared, LARGEST_BODY, LONGEST),
+        layers::within_bounds(services, shared, LARGEST_BODY, LONGEST),
     );
     let files = admin_api::file_routes(services);
-    let files = layers::bounded(
+    let files = layers::within_bounds(
         services,
         layers::with_files(layers::administration(services, files, Router::new())),
         admin_api::LARGEST_FILE,
         LONGEST_FILE,
     );
-    let all = layers::bounded(services, own, LARGEST_BODY, LONGEST)
+    let all = layers::within_bounds(services, own, LARGEST_BODY, LONGEST)
         .merge(shared)
         .merge(files);
-    layers::surrounded(services, all).with_state(Arc::clone(services))
+    layers::within_response_form(services, all).with_state(Arc::clone(services))
 }
 
 /// Returns the router of the listener for metrics.

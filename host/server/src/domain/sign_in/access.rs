@@ -29,7 +29,10 @@ pub enum Access {
 }
 
 impl Access {
-    /// Returns the account, or the reason that the user sees on the page of this application.
+    /// Returns the account in the application with this name.
+    ///
+    /// # Errors
+    /// The reason that the user sees, if there is no access.
     pub fn into_account(self, application: &str) -> Result<Account, SignInDenied> {
         match self {
             Self::Granted(account) => Ok(account),

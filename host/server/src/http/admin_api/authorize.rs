@@ -57,8 +57,9 @@ pub(in crate::http) async fn limit_failures(
         Problem::with_kind(ProblemKind::TooMany, detail).into_response()
     };
     let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
-    rate_limits::failures(
-        (&services, &services.rate_limits.admin_failures),
+    rate_limits::limit_failures(
+        &services,
+        &services.rate_limits.admin_failures,
         from,
         request,
         next,

@@ -171,7 +171,10 @@ impl Confirmation {
 
 /// Requires a confirmation of this call by the device's passkey, if the device has one. Without the confirmation the
 /// response is `passkey_required`.
-pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), DeviceApiError> {
+pub(super) async fn require_confirmation(
+    call: &SignedCall,
+    name: &str,
+) -> Result<(), DeviceApiError> {
     let Confirmation { passkey } = Confirmation::read(call)?;
     let confirmation = passkey::confirm(
         &call.services,

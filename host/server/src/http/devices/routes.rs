@@ -185,8 +185,8 @@ pub(crate) async fn limit_failures(
             .get::<UnauthenticatedCaller>()
             .is_some()
     };
-    let limit = (&*services, &services.rate_limits.authenticator_failures);
-    rate_limits::failures(limit, from, request, next, failed, || {
+    let limit = &services.rate_limits.authenticator_failures;
+    rate_limits::limit_failures(&services, limit, from, request, next, failed, || {
         DeviceApiError::from(ErrorCode::TooManyRequests).into_response()
     })
     .await

@@ -25,6 +25,7 @@ use crate::http::reply::{fault_in_words, see_other, unavailable, with_browser};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login;
 use crate::http::sign_in::login::no_login::disabled_application;
+use crate::http::sign_in::test_sign_in::open_test_sign_in;
 use crate::http::{operator_details, request_id};
 use crate::messages::Message;
 use crate::oidc::authorize::answer::{AuthenticatedAuthorization, AuthorizeOutcome};
@@ -77,7 +78,7 @@ pub(crate) async fn auth(
         let tried = parameters
             .get("redirect_uri")
             .and_then(|address| test_sign_in::id_from_address(&services, address));
-        let tried = crate::http::sign_in::test_sign_in::open(&services, &browser, tried).await?;
+        let tried = open_test_sign_in(&services, &browser, tried).await?;
         let accepted = authorize::check(
             &services,
             &parameters,
@@ -151,7 +152,6 @@ async fn begin(
         application: Some(&accepted.application),
         request,
         authenticated_user,
-        old: None,
         agreement: Agreement::Open,
     };
     let observer = test_sign_in::observer::observer(services, request.purpose);

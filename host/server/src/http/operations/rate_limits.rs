@@ -44,7 +44,7 @@ pub(crate) async fn sign_in(
     request: Request,
     next: Next,
 ) -> Response {
-    paced(
+    limit_pages(
         &services,
         &services.rate_limits.login_pages_per_ip,
         from,
@@ -63,7 +63,7 @@ pub(crate) async fn sign_out(
     request: Request,
     next: Next,
 ) -> Response {
-    paced(
+    limit_pages(
         &services,
         &services.rate_limits.sign_out_pages_per_ip,
         from,
@@ -74,7 +74,7 @@ pub(crate) async fn sign_out(
     .await
 }
 
-async fn paced(
+async fn limit_pages(
     services: &Services,
     navigations: &Limit<Network>,
     from: Network,
@@ -122,8 +122,9 @@ pub(crate) async fn token(
 /// Limits the authentication failures of an address. The server checks the credentials first: valid ones pass, even
 /// after many failures of the same network. `failed` returns whether a response reports a failure; `too_many` is the
 /// interface's own rejection.
-pub(crate) async fn failures(
-    (services, limit): (&Services, &Limit<Network>),
+pub(crate) async fn limit_failures(
+    services: &Services,
+    limit: &Limit<Network>,
     from: Network,
     request: Request,
     next: Next,

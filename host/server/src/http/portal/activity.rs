@@ -97,7 +97,7 @@ async fn activity_page(
             names.applications.insert(id, name);
         }
         let action = targets.action_of(&services.store, &entry).await?;
-        let row = row(owner, (&entry, action), &names);
+        let row = row(owner, &entry, action.as_ref(), &names);
         rows.push((entry, row));
     }
     Ok(ActivityPage {
@@ -128,7 +128,7 @@ fn page_of(
     (found, last_shown.or(last_searched))
 }
 
-fn row(owner: &Owner, (entry, action): (&Entry, Option<PastAction>), names: &Names) -> ActivityRow {
+fn row(owner: &Owner, entry: &Entry, action: Option<&PastAction>, names: &Names) -> ActivityRow {
     let (services, user) = (&owner.services, &owner.signed_in.user);
     let application = match &entry.application {
         // The entry is about the server's own pages.
@@ -142,7 +142,7 @@ fn row(owner: &Owner, (entry, action): (&Entry, Option<PastAction>), names: &Nam
     let from = origin_for(user, entry);
     ActivityRow {
         tone: Tone::of_entry(entry),
-        what: activity_message(entry, action.as_ref(), &application),
+        what: activity_message(entry, action, &application),
         when: PageTime::new(entry.at),
         by: actor_message(user, entry, &application, &names.devices),
         place: from

@@ -36,6 +36,6 @@ async fn consents_page(
         layout: owner.layout(),
         frame: owner.frame(Tab::Consents)?,
         consents: consent::list(services, browser, signed_in).await?,
-        withdrawn: consent::withdrawn(services, browser, signed_in, notice).await?,
+        withdrawn: consent::withdrawn_consent(services, browser, signed_in, notice).await?,
     })
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 
 use super::forms::PortalForm;
 use super::pages::{DeviceCard, DevicesPage, OnPhonePage, PhonePart, RevokeDevicePage, Tab};
-use super::sign_out::{signed_out, signed_out_again};
+use super::sign_out::{repeated_sign_out, sign_out_response};
 use super::words::PageTime;
 use crate::domain::InternalError;
 use crate::domain::devices::device;
@@ -168,7 +168,7 @@ pub(super) async fn revoke(posted: PortalForm) -> Result<Response, PageError> {
         Revocation::Done {
             here: Some(ended), ..
         } => {
-            signed_out(
+            sign_out_response(
                 owner,
                 ended,
                 &ended_with_device(&owner.services, &owner.browser)?,
@@ -203,7 +203,7 @@ async fn revoked_before(owner: &Owner) -> Result<Response, PageError> {
         Some(_) => owner.redirect_with_result(LocalPage::Devices, FormResult::Revoked),
         None => {
             let afterwards = ended_with_device(services, browser)?;
-            signed_out_again(services, browser, &afterwards, true).await
+            repeated_sign_out(services, browser, &afterwards, true).await
         }
     }
 }

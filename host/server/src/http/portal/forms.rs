@@ -7,7 +7,7 @@ use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::response::{IntoResponse, Response};
 
 use super::pages::ButtonForm;
-use super::sign_out::{ENDED, signed_out_again};
+use super::sign_out::{ENDED, repeated_sign_out};
 use crate::domain::portal::{self, EndForm};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -82,7 +82,8 @@ async fn signed_out_before(
     services: &Services,
     browser: &Browser,
     form: EndForm,
-    (action, token): (&str, &str),
+    action: &str,
+    token: &str,
 ) -> Result<Option<Response>, PageError> {
     if browser.signed_in(services).await?.is_some() {
         return Ok(None);
@@ -98,7 +99,7 @@ async fn signed_out_before(
         EndForm::Everywhere | EndForm::Session(_) => ENDED.to_owned(),
     };
     let waits = browser.session_id().is_some();
-    let response = signed_out_again(services, browser, &afterwards, waits).await?;
+    let response = repeated_sign_out(services, browser, &afterwards, waits).await?;
     Ok(Some(response))
 }
 
@@ -129,8 +130,8 @@ impl FromRequest<Arc<Services>> for PortalForm {
         let owner = match owner {
             Ok(owner) => owner,
             Err((rejected, form, browser)) => {
-                let proof = (action.as_str(), field_of(&fields, "csrf"));
-                let repeated = signed_out_before(services, &browser, form, proof).await;
+                let token = field_of(&fields, "csrf");
+                let repeated = signed_out_before(services, &browser, form, &action, token).await;
                 return Err(match repeated {
                     Ok(response) => response.unwrap_or(rejected),
                     Err(error) => error.render(services, browser.language()),

@@ -29,10 +29,9 @@ use serde::Deserialize;
 
 use super::page_error::PageError;
 use super::page_routes::{Visitor, get, post};
-use super::reply::{see_other, with_browser};
 use crate::domain::Services;
-use crate::domain::sign_in::login;
-use assent_model::login::{LocalPage, LoginRequest};
+use crate::http::sign_in::login::begin::begin_local;
+use assent_model::login::LocalPage;
 
 /// The pages for signed-in users, except the start page.
 pub(super) fn routes() -> Router<Arc<Services>> {
@@ -57,7 +56,7 @@ pub(super) fn routes() -> Router<Arc<Services>> {
         )
         .route(
             "/devices/recovery-codes/{id}/decided",
-            get(recovery_codes::decided),
+            get(recovery_codes::await_decision),
         )
         .route(
             "/devices/recovery-codes/{id}/confirm",
@@ -88,19 +87,5 @@ pub(super) async fn sign_in(
     to: Result<Query<SignInTarget>, QueryRejection>,
 ) -> Result<Response, PageError> {
     let SignInTarget { to } = to.map(|Query(to)| to).unwrap_or_default();
-    let request = LoginRequest::Local {
-        page: LocalPage::from_path(&to),
-    };
-    let from = Some(browser.source(&services));
-    let login = login::begin(
-        &services,
-        request,
-        browser.digest(),
-        browser.context(&services),
-        None,
-        from,
-    )
-    .await?;
-    let login_page = see_other(&format!("/login/{}", login.id));
-    Ok(with_browser(login_page, &services, &browser))
+    begin_local(&services, &browser, LocalPage::from_path(&to)).await
 }

@@ -103,7 +103,7 @@ pub(super) async fn request(owner: Owner, Path(id): Path<String>) -> Result<Resp
 
 /// `GET /devices/recovery-codes/{id}/decided`: the long poll of a script. The response is 204 while the request is
 /// pending.
-pub(super) async fn decided(
+pub(super) async fn await_decision(
     owner: Owner,
     Path(id): Path<String>,
     query: Result<Query<Wait>, QueryRejection>,

@@ -4,7 +4,7 @@ use axum::response::Response;
 
 use super::forms::PortalForm;
 use super::pages::{SessionCard, SessionsPage, Tab};
-use super::sign_out::{ENDED, signed_out};
+use super::sign_out::{ENDED, sign_out_response};
 use super::words::{PageTime, browser_of, place_of};
 use crate::domain::InternalError;
 use crate::domain::portal::{self, EndForm, EndedSession};
@@ -109,5 +109,5 @@ pub(super) async fn end_all(posted: PortalForm) -> Result<Response, PageError> {
 /// Ends the session of this browser, like a sign-out.
 async fn sign_out_here(owner: &Owner) -> Result<Response, PageError> {
     let ended = session::end(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
-    signed_out(owner, ended, ENDED).await
+    sign_out_response(owner, ended, ENDED).await
 }

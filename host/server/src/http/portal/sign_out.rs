@@ -16,7 +16,7 @@ pub(super) const ENDED: &str = "/session/ended";
 
 /// Responds after the end of this browser's session. The browser notifies the service providers, and then shows the
 /// page for the user. Without service providers it redirects to `afterwards` at once.
-pub(super) async fn signed_out(
+pub(super) async fn sign_out_response(
     owner: &Owner,
     ended: SessionEnd,
     afterwards: &str,
@@ -26,7 +26,7 @@ pub(super) async fn signed_out(
     } = owner;
     let ended = ended.held_by(browser.digest());
     if ended.participants.is_empty() && ended.ended_before {
-        return signed_out_again(services, browser, afterwards, true).await;
+        return repeated_sign_out(services, browser, afterwards, true).await;
     }
     let response = if ended.participants.is_empty() {
         see_other(afterwards)
@@ -45,7 +45,7 @@ pub(super) async fn signed_out(
 
 /// Responds after another request of this browser ended its session. The browser discards the response to that one, so
 /// this one must lead to the same service providers. `waits` is whether the other request may still be in progress.
-pub(super) async fn signed_out_again(
+pub(super) async fn repeated_sign_out(
     services: &Services,
     browser: &Browser,
     afterwards: &str,

@@ -14,7 +14,7 @@ use crate::http::pages::sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, Signe
 use crate::http::reply::{
     Framing, layout, nonce, page, page_with_frames, page_with_script, see_other,
 };
-use crate::http::saml::sign_on::posted;
+use crate::http::saml::sign_on::message_page;
 use crate::http::sign_in::sign_out::sign_out_error;
 use crate::messages::Message;
 use crate::saml::logout::{
@@ -71,7 +71,7 @@ async fn receive(
     incoming: &Incoming,
 ) -> Result<Response, LogoutError> {
     match incoming.kind() {
-        MessageKind::Request => Ok(proceed(
+        MessageKind::Request => Ok(logout_page(
             services,
             language,
             logout::requested(services, application, incoming).await?,
@@ -100,7 +100,7 @@ pub(crate) async fn notify(
     browser: Digest,
 ) -> Result<Response, InternalError> {
     let begun = logout::begin(services, ended, continuation, (Some(browser), None)).await?;
-    Ok(proceed(services, language, begun))
+    Ok(logout_page(services, language, begun))
 }
 
 /// Returns the response to a repeated sign-out: the browser goes to the page of the logout that its first request
@@ -115,7 +115,7 @@ pub(crate) async fn notifying(
     Ok(begun.map(|id| see_other(&address(id))))
 }
 
-fn proceed(services: &Services, language: Language, begun: LogoutStart) -> Response {
+fn logout_page(services: &Services, language: Language, begun: LogoutStart) -> Response {
     match begun {
         LogoutStart::Notifying(id) => see_other(&address(id)),
         LogoutStart::Finished(finished) => finish(services, language, finished),
@@ -152,7 +152,7 @@ fn send(services: &Services, language: Language, message: Outgoing, shown: Frami
             name,
             action,
             fields,
-        } => posted(services, language, name, &action, fields, shown),
+        } => message_page(services, language, name, &action, fields, shown),
     }
 }
 

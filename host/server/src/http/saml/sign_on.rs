@@ -7,9 +7,9 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
+use crate::domain::Services;
 use crate::domain::sign_in::context::{SignInContext, log_plugin_denial};
 use crate::domain::sign_in::test_sign_in;
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::oidc::client_calls::is_form;
@@ -22,7 +22,7 @@ use crate::http::request_id;
 use crate::http::sign_in::answer::{link_to, link_to_origin};
 use crate::http::sign_in::login;
 use crate::http::sign_in::login::no_login::disabled_application;
-use crate::http::sign_in::test_sign_in::open;
+use crate::http::sign_in::test_sign_in::open_test_sign_in;
 use crate::messages::Message;
 use crate::saml::peer::HeaderError;
 use crate::saml::sign_on::{
@@ -51,7 +51,7 @@ pub(crate) async fn sign_on(
         match Incoming::read_redirect(query.as_bytes()) {
             Ok(incoming) => {
                 let tried = incoming.relay_state().and_then(|state| state.parse().ok());
-                let tried = open(&services, &browser, tried).await?;
+                let tried = open_test_sign_in(&services, &browser, tried).await?;
                 let policy = RedirectPolicy::for_browser(tried.as_ref());
                 accept_request(&services, &application, &incoming, policy).await
             }
@@ -115,24 +115,15 @@ pub(crate) async fn proceed(
     browser: Browser,
 ) -> Response {
     let reply = async {
-        let request = match id.parse::<SignOnId>() {
-            Ok(id) => {
-                let by = (browser.digest(), browser.session_id());
-                let claimed = services
-                    .store
-                    .claim_sign_on_request(id, by, services.now())
-                    .await
-                    .map_err(InternalError::from)?;
-                claimed.map(|claimed| (LoginId::from_bytes(*id.as_bytes()), claimed))
-            }
-            Err(_) => None,
+        let Ok(id) = id.parse::<SignOnId>() else {
+            return Err(unusable_request());
         };
-        match request {
-            Some((login, claimed)) => {
-                Box::pin(continue_request(&services, &browser, login, claimed)).await
-            }
-            None => Err(unusable_request()),
-        }
+        let by = (browser.digest(), browser.session_id());
+        let now = services.now();
+        let claimed = services.store.claim_sign_on_request(id, by, now).await?;
+        let claimed = claimed.ok_or_else(unusable_request)?;
+        let login = LoginId::from_bytes(*id.as_bytes());
+        Box::pin(continue_request(&services, &browser, login, claimed)).await
     };
     let response = reply
         .await
@@ -198,7 +189,7 @@ async fn begin(
     }
     if request.passive && session.is_none() {
         let why = SignOnDenied::NoPassive;
-        let answer = sign_on::failed(services, &request, &provider, why, (login, at)).await?;
+        let answer = sign_on::failure_answer(services, &request, &provider, why, login, at).await?;
         return Ok(deliver(services, browser.language(), &answer));
     }
     let login_request = LoginRequest::Saml(Box::new(request.clone()));
@@ -210,7 +201,6 @@ async fn begin(
         login: begun.open(),
         request: &request,
         authenticated_user,
-        old: None,
         at,
     };
     let observer = test_sign_in::observer::observer(services, request.purpose);
@@ -255,12 +245,12 @@ pub(crate) fn deliver(services: &Services, language: Language, answer: &SignOnAn
     let form = FormPostPage {
         is_granted: answer.is_granted,
         link,
-        ..message_page(services, language, answer.name.clone(), &answer.acs, fields)
+        ..message_form(services, language, answer.name.clone(), &answer.acs, fields)
     };
-    posting(&form, &answer.acs, Framing::Denied)
+    page_with_form(&form, &answer.acs, Framing::Denied)
 }
 
-fn message_page(
+fn message_form(
     services: &Services,
     language: Language,
     application: String,
@@ -283,13 +273,13 @@ fn message_page(
     }
 }
 
-fn posting(form: &FormPostPage, action: &CheckedRedirect, shown: Framing) -> Response {
+fn page_with_form(form: &FormPostPage, action: &CheckedRedirect, shown: Framing) -> Response {
     let nonce = form.nonce.as_deref().unwrap_or_default();
     page_with_script(form, action.form_action_source().as_deref(), nonce, shown)
 }
 
 /// Returns a page that posts a message to a service provider, by script or by its button.
-pub(crate) fn posted(
+pub(crate) fn message_page(
     services: &Services,
     language: Language,
     application: String,
@@ -297,8 +287,8 @@ pub(crate) fn posted(
     fields: Vec<(&'static str, String)>,
     shown: Framing,
 ) -> Response {
-    let form = message_page(services, language, application, action, fields);
-    posting(&form, action, shown)
+    let form = message_form(services, language, application, action, fields);
+    page_with_form(&form, action, shown)
 }
 
 /// Returns the purpose of the CSRF token that begins a sign-on at this server.

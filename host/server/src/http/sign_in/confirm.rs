@@ -9,7 +9,6 @@ use axum::response::Response;
 
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
-use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::view::{GivenApproval, LoginView};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -17,10 +16,10 @@ use crate::http::csrf;
 use crate::http::page_error::PageError;
 use crate::http::pages::login::ConfirmPage;
 use crate::http::reply::{layout, page};
-use crate::http::sign_in::login::asking::asking;
-use crate::http::sign_in::login::finish::{finish, session_before};
+use crate::http::sign_in::login::asking::requesting_application;
+use crate::http::sign_in::login::finish::{approved_user, finish};
 use crate::http::sign_in::login::posted::LoginPost;
-use crate::http::sign_in::login::repeat::repeated;
+use crate::http::sign_in::login::repeat::repeated_response;
 use assent_model::id::LoginId;
 use assent_model::login::Login;
 use assent_model::user::User;
@@ -53,7 +52,7 @@ pub(crate) async fn ask(
     user: &User,
 ) -> Result<Response, PageError> {
     let id = login.id.to_string();
-    let asking = asking(services, login).await?;
+    let asking = requesting_application(services, login).await?;
     let confirming = ConfirmPage {
         layout: layout(services, browser.language()),
         application: asking.name,
@@ -83,16 +82,13 @@ pub(crate) async fn confirm(posted: LoginPost) -> Result<Response, PageError> {
     let (login, approved) = match view {
         LoginView::Approved(login, approved) => (login, approved),
         LoginView::Answered(login, given) => {
-            return Box::pin(repeated(services, browser, login, given)).await;
+            return Box::pin(repeated_response(services, browser, login, given)).await;
         }
         _ => return Ok(posted.redirect_to_current_page()),
     };
-    let old = session_before(services, browser, login).await?;
-    let by = (browser.secret(), browser.origin());
-    let Some(user) = login::authenticated_user(services, approved, old.as_ref(), by).await? else {
+    let Some(user) = approved_user(services, browser, login, approved).await? else {
         return Ok(posted.redirect_to_current_page());
     };
     posted.require_page_of_user(&shown_to(login.id, &user.signed_in.user))?;
-    let (old, agreement) = (old.as_ref(), Agreement::Open);
-    Box::pin(finish(services, browser, login, &user, old, agreement)).await
+    Box::pin(finish(services, browser, login, &user, Agreement::Open)).await
 }

@@ -7,9 +7,9 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login::view::LoginView;
-use crate::domain::sign_in::{consent, login};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -19,10 +19,10 @@ use crate::http::pages::{ConsentRow, Consents, Withdrawn};
 use crate::http::portal::owner::is_enough;
 use crate::http::reply::see_other;
 use crate::http::sign_in::consent::question::{in_words, shown_to};
-use crate::http::sign_in::login::finish::{finish, resumed, session_before};
+use crate::http::sign_in::login::finish::{approved_user, finish, resumed_user};
 use crate::http::sign_in::login::leave::deny_login;
 use crate::http::sign_in::login::posted::LoginPost;
-use crate::http::sign_in::login::repeat::repeated;
+use crate::http::sign_in::login::repeat::repeated_response;
 use crate::messages::Message;
 use crate::oidc::authorize::answer::DenialReason;
 use assent_model::application::ConsentPolicy;
@@ -42,19 +42,17 @@ pub(crate) async fn decide(posted: LoginPost) -> Result<Response, PageError> {
         view,
         ..
     } = &posted;
-    let mut old = None;
     let (login, user) = match view {
-        LoginView::Approved(login, approved) => {
-            old = session_before(services, browser, login).await?;
-            let by = (browser.secret(), browser.origin());
-            let user = login::authenticated_user(services, approved, old.as_ref(), by).await?;
-            (login, user)
-        }
-        LoginView::SignedIn(login, session) => {
-            (login, resumed(services, browser, login, *session).await?)
-        }
+        LoginView::Approved(login, approved) => (
+            login,
+            approved_user(services, browser, login, approved).await?,
+        ),
+        LoginView::SignedIn(login, session) => (
+            login,
+            resumed_user(services, browser, login, *session).await?,
+        ),
         LoginView::Answered(login, given) => {
-            return Box::pin(repeated(services, browser, login, given)).await;
+            return Box::pin(repeated_response(services, browser, login, given)).await;
         }
         _ => return Ok(posted.redirect_to_current_page()),
     };
@@ -63,10 +61,7 @@ pub(crate) async fn decide(posted: LoginPost) -> Result<Response, PageError> {
     };
     posted.require_page_of_user(&shown_to(login.id, &user.signed_in.user))?;
     match form.decision.as_str() {
-        "allow" => {
-            let (old, agreement) = (old.as_ref(), Agreement::Given);
-            Box::pin(finish(services, browser, login, &user, old, agreement)).await
-        }
+        "allow" => Box::pin(finish(services, browser, login, &user, Agreement::Given)).await,
         "deny" => deny_login(services, browser, login, DenialReason::NoConsent).await,
         _ => Ok(posted.redirect_to_current_page()),
     }
@@ -120,7 +115,7 @@ fn withdrawal_notice_url(
     user: &User,
     application: &Did,
 ) -> Result<String, InternalError> {
-    let token = csrf::token(services, browser, &withdrawn_by(user, application))?;
+    let token = csrf::token(services, browser, &withdrawal_purpose(user, application))?;
     let mut query = form_urlencoded::Serializer::new(String::new());
     query
         .append_pair("withdrawn", application.as_str())
@@ -128,12 +123,12 @@ fn withdrawal_notice_url(
     Ok(format!("/consents?{}", query.finish()))
 }
 
-fn withdrawn_by(user: &User, application: &Did) -> String {
+fn withdrawal_purpose(user: &User, application: &Did) -> String {
     format!("{WITHDRAW} {} {application}", user.id)
 }
 
 /// Returns the consent that this user withdrew, if this server created the address and the consent is still withdrawn.
-pub(crate) async fn withdrawn(
+pub(crate) async fn withdrawn_consent(
     services: &Services,
     browser: &Browser,
     signed_in: &BrowserSession,
@@ -146,7 +141,7 @@ pub(crate) async fn withdrawn(
     if !csrf::is_token(
         services,
         browser,
-        &withdrawn_by(user, &application),
+        &withdrawal_purpose(user, &application),
         &notice.token,
     )? || consent::consents_of(services, user)
         .await?

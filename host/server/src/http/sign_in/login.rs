@@ -14,7 +14,7 @@ pub mod posted;
 pub mod repeat;
 mod waiting;
 
-use asking::disabled;
+use asking::disabled_denial;
 use axum::response::Response;
 use ended::{ended_page, rejected_page};
 use identify::{IdentifyError, identify_page};
@@ -31,9 +31,9 @@ use crate::http::pages::login::EndedPageKind;
 use crate::http::sign_in::confirm;
 use assent_model::login::{Login, SignInDenied};
 
-use finish::{finish, resumed, session_before};
+use finish::{approved_user, finish, resumed_user};
 use posted::{LoginPost, LoginVisit};
-use repeat::repeated;
+use repeat::repeated_response;
 
 /// `GET /login/{id}`: the page for the state of the login. After the approval it responds to the application.
 pub(crate) async fn show(visit: LoginVisit) -> Result<Response, PageError> {
@@ -52,7 +52,7 @@ async fn show_view(
 ) -> Result<Response, PageError> {
     if let Some(login) = view.login()
         && !matches!(view, LoginView::Answered(..))
-        && let Some(why) = disabled(services, login).await?
+        && let Some(why) = disabled_denial(services, login).await?
     {
         return rejected_page(services, browser, login, why, None).await;
     }
@@ -75,18 +75,8 @@ async fn show_view(
             ended_page(services, browser, &login, kind).await
         }
         LoginView::SignedIn(login, session) => {
-            match resumed(services, browser, &login, session).await? {
-                Some(authenticated_user) => {
-                    finish(
-                        services,
-                        browser,
-                        &login,
-                        &authenticated_user,
-                        None,
-                        Agreement::Open,
-                    )
-                    .await
-                }
+            match resumed_user(services, browser, &login, session).await? {
+                Some(user) => finish(services, browser, &login, &user, Agreement::Open).await,
                 None => {
                     login::again(services, &login).await?;
                     identify_page(services, browser, &login, IdentifyError::None).await
@@ -97,7 +87,7 @@ async fn show_view(
             Box::pin(approved_reply(services, browser, &login, &approved)).await
         }
         LoginView::Answered(login, given) => {
-            Box::pin(repeated(services, browser, &login, &given)).await
+            Box::pin(repeated_response(services, browser, &login, &given)).await
         }
         LoginView::Unknown => Err(unknown_login()),
     }
@@ -109,34 +99,14 @@ async fn approved_reply(
     login: &Login,
     approved: &GivenApproval,
 ) -> Result<Response, PageError> {
-    let old = session_before(services, browser, login).await?;
-    let by = (browser.secret(), browser.origin());
-    match login::authenticated_user(services, approved, old.as_ref(), by).await? {
-        Some(authenticated_user)
-            if confirm::is_needed(
-                services,
-                browser,
-                approved,
-                &authenticated_user.signed_in.user,
-            )
-            .await? =>
-        {
-            confirm::ask(services, browser, login, &authenticated_user.signed_in.user).await
-        }
-        Some(authenticated_user) => {
-            finish(
-                services,
-                browser,
-                login,
-                &authenticated_user,
-                old.as_ref(),
-                Agreement::Open,
-            )
-            .await
-        }
+    let Some(user) = approved_user(services, browser, login, approved).await? else {
         // The user was suspended between approval and use.
-        None => rejected_page(services, browser, login, SignInDenied::UserInactive, None).await,
+        return rejected_page(services, browser, login, SignInDenied::UserInactive, None).await;
+    };
+    if confirm::is_needed(services, browser, approved, &user.signed_in.user).await? {
+        return confirm::ask(services, browser, login, &user.signed_in.user).await;
     }
+    finish(services, browser, login, &user, Agreement::Open).await
 }
 
 /// `POST /login/{id}/cancel`: the user cancels the wait.

@@ -126,7 +126,7 @@ pub(crate) async fn answer(
 }
 
 /// `GET /session/ended`: the page after the sign-out.
-pub(crate) async fn ended(
+pub(crate) async fn show_end(
     State(services): State<Arc<Services>>,
     browser: Browser,
     query: Result<Query<EndedQuery>, QueryRejection>,

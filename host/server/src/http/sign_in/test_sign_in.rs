@@ -23,7 +23,7 @@ use assent_saml_core::binding::Incoming;
 use assent_store::Transition;
 
 /// Returns the test sign-in that an address or a relay state names, if it is open in this browser.
-pub(crate) async fn open(
+pub(crate) async fn open_test_sign_in(
     services: &Services,
     browser: &Browser,
     id: Option<TestSignInId>,
@@ -36,7 +36,7 @@ pub(crate) async fn open(
 }
 
 /// Returns the test sign-in whose response this browser sent a moment ago.
-async fn claimed(
+async fn claimed_test_sign_in(
     services: &Services,
     browser: &Browser,
     id: Option<TestSignInId>,
@@ -49,7 +49,7 @@ async fn claimed(
 }
 
 /// `GET /admin/test-sign-ins/{id}`: the response of an OpenID Connect test sign-in.
-pub(crate) async fn answered(
+pub(crate) async fn receive_oidc_response(
     Visitor { services, browser }: Visitor,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
@@ -57,7 +57,7 @@ pub(crate) async fn answered(
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes())
         .map_err(|_| unknown_test_sign_in())?;
     let id = id.parse().ok();
-    if let Some(open) = open(&services, &browser, id).await? {
+    if let Some(open) = open_test_sign_in(&services, &browser, id).await? {
         if !oidc::is_answer(&services, open.test_sign_in(), &parameters)? {
             return Err(unknown_test_sign_in());
         }
@@ -66,7 +66,7 @@ pub(crate) async fn answered(
             return Ok(outcome_page(&services, &browser, outcome));
         }
     }
-    match claimed(&services, &browser, id).await? {
+    match claimed_test_sign_in(&services, &browser, id).await? {
         Some(claimed) if oidc::is_answer(&services, &claimed, &parameters)? => {
             repeated_outcome(&services, &browser, claimed.id).await
         }
@@ -75,14 +75,14 @@ pub(crate) async fn answered(
 }
 
 /// `POST /admin/test-sign-ins/{id}`: the response of a SAML test sign-in.
-pub(crate) async fn answered_by_post(
+pub(crate) async fn receive_saml_response(
     Visitor { services, browser }: Visitor,
     Path(id): Path<String>,
     body: Bytes,
 ) -> Result<Response, PageError> {
     let incoming = Incoming::read_post(&body).map_err(|_| unknown_test_sign_in())?;
     let id = id.parse().ok();
-    if let Some(open) = open(&services, &browser, id).await? {
+    if let Some(open) = open_test_sign_in(&services, &browser, id).await? {
         if !saml::is_answer(&services, open.test_sign_in(), &incoming, &body)? {
             return Err(unknown_test_sign_in());
         }
@@ -91,7 +91,7 @@ pub(crate) async fn answered_by_post(
             return Ok(outcome_page(&services, &browser, outcome));
         }
     }
-    match claimed(&services, &browser, id).await? {
+    match claimed_test_sign_in(&services, &browser, id).await? {
         Some(claimed) if saml::is_answer(&services, &claimed, &incoming, &body)? => {
             repeated_outcome(&services, &browser, claimed.id).await
         }

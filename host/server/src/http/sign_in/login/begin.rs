@@ -9,10 +9,10 @@ use crate::domain::sign_in::test_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::page_error::PageError;
-use crate::http::reply::see_other;
+use crate::http::reply::{see_other, with_browser};
 use crate::http::sign_in::test_sign_in::unknown_test_sign_in;
 use assent_model::id::LoginId;
-use assent_model::login::{Login, LoginRequest};
+use assent_model::login::{LocalPage, Login, LoginRequest};
 
 /// A login that has begun.
 pub(crate) struct BegunLogin {
@@ -53,7 +53,8 @@ pub(crate) async fn begin(
 ) -> Result<BegunLogin, PageError> {
     let login = login::new(
         services,
-        (request, id),
+        request,
+        id,
         browser.digest(),
         browser.context(services),
         session.as_ref().map(|signed_in| signed_in.session.id),
@@ -69,12 +70,8 @@ pub(crate) async fn begin(
             return Err(unknown_test_sign_in());
         }
     }
-    let authenticated_user = session.map(|signed_in| AuthenticatedUser {
-        signed_in,
-        cookie: None,
-        approval: None,
-        browser: browser.secret().clone(),
-        origin: browser.origin(),
+    let authenticated_user = session.map(|signed_in| {
+        AuthenticatedUser::of_session(signed_in, browser.secret(), browser.origin())
     });
     Ok(BegunLogin {
         login,
@@ -82,4 +79,23 @@ pub(crate) async fn begin(
         source: browser.source(services),
         authenticated_user,
     })
+}
+
+/// Begins a sign-in to a page of this server, and redirects the browser to its login page.
+pub(crate) async fn begin_local(
+    services: &Services,
+    browser: &Browser,
+    page: LocalPage,
+) -> Result<Response, PageError> {
+    let login = login::begin(
+        services,
+        LoginRequest::Local { page },
+        browser.digest(),
+        browser.context(services),
+        None,
+        Some(browser.source(services)),
+    )
+    .await?;
+    let login_page = see_other(&format!("/login/{}", login.id));
+    Ok(with_browser(login_page, services, browser))
 }

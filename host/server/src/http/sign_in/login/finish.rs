@@ -2,8 +2,8 @@
 
 use axum::response::Response;
 
-use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext};
+use crate::domain::sign_in::login::view::GivenApproval;
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::sign_in::{login, test_sign_in};
 use crate::domain::{InternalError, Services};
@@ -24,22 +24,25 @@ use assent_model::id::SessionId;
 use assent_model::login::{Login, LoginRequest};
 use assent_store::Transition;
 
-/// Returns the browser's session, which ends when a sign-in begins another one. A test sign-in does not change it.
-pub(crate) async fn session_before(
+/// Returns the user who approved a login, with the browser's session, which ends when the sign-in begins another one. A
+/// test sign-in does not change that session.
+pub(crate) async fn approved_user(
     services: &Services,
     browser: &Browser,
     login: &Login,
-) -> Result<Option<BrowserSession>, InternalError> {
-    if !login.request.purpose().is_application() {
-        Ok(None)
-    } else {
-        browser.signed_in(services).await
-    }
+    approved: &GivenApproval,
+) -> Result<Option<AuthenticatedUser>, InternalError> {
+    let old = match login.request.purpose().is_application() {
+        true => browser.signed_in(services).await?,
+        false => None,
+    };
+    let (secret, origin) = (browser.secret(), browser.origin());
+    login::authenticated_user(services, approved, old, secret, origin).await
 }
 
 /// Returns the user of the session with which a login continues, if it is still the session of this browser, and still
 /// sufficient.
-pub(crate) async fn resumed(
+pub(crate) async fn resumed_user(
     services: &Services,
     browser: &Browser,
     login: &Login,
@@ -59,13 +62,8 @@ pub(crate) async fn resumed(
         LoginRequest::Saml(request) => sign_on::may_continue(services, request, &signed_in).await?,
         LoginRequest::Local { .. } => false,
     };
-    Ok(enough.then_some(AuthenticatedUser {
-        signed_in,
-        cookie: None,
-        approval: None,
-        browser: browser.secret().clone(),
-        origin: browser.origin(),
-    }))
+    let resumed = || AuthenticatedUser::of_session(signed_in, browser.secret(), browser.origin());
+    Ok(enough.then(resumed))
 }
 
 /// Completes the login of this user, or asks the user for consent.
@@ -74,7 +72,6 @@ pub(crate) async fn finish(
     browser: &Browser,
     login: &Login,
     authenticated_user: &AuthenticatedUser,
-    old: Option<&BrowserSession>,
     agreement: Agreement,
 ) -> Result<Response, PageError> {
     let stored = OpenLogin::Stored(login.id);
@@ -93,7 +90,6 @@ pub(crate) async fn finish(
                 application: None,
                 request,
                 authenticated_user,
-                old,
                 agreement,
             };
             let answer = answer::respond(context, authenticated).await?;
@@ -104,7 +100,6 @@ pub(crate) async fn finish(
                 login: stored,
                 request,
                 authenticated_user,
-                old,
                 at: services.now(),
             };
             let answer = sign_on::respond(context, authenticated).await?;
@@ -113,7 +108,6 @@ pub(crate) async fn finish(
         LoginRequest::Local { page } => {
             let completion = LoginCompletion {
                 authenticated_user,
-                old,
                 grant: None,
                 consent: None,
                 at: services.now(),

@@ -39,15 +39,15 @@ fn waiting_for(approval: &Approval) -> String {
 
 /// The state for the script of the login page.
 pub(super) fn login_page(id: LoginId) -> FollowedSignIn {
-    followed(id, IDENTIFY.to_owned())
+    followed_sign_in(id, IDENTIFY.to_owned())
 }
 
 /// The state for the script of a page that waits for this approval.
 pub(super) fn waiting_page(id: LoginId, approval: &Approval) -> FollowedSignIn {
-    followed(id, waiting_for(approval))
+    followed_sign_in(id, waiting_for(approval))
 }
 
-fn followed(id: LoginId, state: String) -> FollowedSignIn {
+fn followed_sign_in(id: LoginId, state: String) -> FollowedSignIn {
     FollowedSignIn {
         events: format!("/login/{id}/events"),
         ask: format!("/login/{id}/state"),
@@ -98,7 +98,7 @@ pub(crate) async fn events(visit: LoginVisit) -> Response {
     let news = Box::pin(async move {
         let _holding = holding;
         let changed = tokio::select! {
-            changed = changed(&services, view) => changed,
+            changed = await_change(&services, view) => changed,
             () = services.draining.interrupts() => Ok(false),
         };
         if let Err(error) = &changed {
@@ -134,7 +134,7 @@ fn event(name: &'static str, state: &str) -> Result<Event, Infallible> {
 }
 
 /// Waits until the page of this state has changed. Returns false if it ends before.
-async fn changed(services: &Services, view: LoginView) -> Result<bool, InternalError> {
+async fn await_change(services: &Services, view: LoginView) -> Result<bool, InternalError> {
     match view {
         LoginView::Waiting(_, approval) => {
             request::decided(services, approval.id).await.map(|()| true)

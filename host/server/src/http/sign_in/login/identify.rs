@@ -23,7 +23,7 @@ use crate::http::page_error::PageError;
 use crate::http::pages::login::{Choice, LoginPage, PasskeyForm, Scan};
 use crate::http::portal::owner::is_enough;
 use crate::http::reply::{layout, page, see_other, with_browser};
-use crate::http::sign_in::login::asking::{asking, disabled};
+use crate::http::sign_in::login::asking::{disabled_denial, requesting_application};
 use crate::http::sign_in::login::followed;
 use crate::http::sign_in::login::posted::LoginPost;
 use crate::http::sign_in::login::repeat::answered_meanwhile;
@@ -42,21 +42,26 @@ pub(crate) async fn identify(posted: LoginPost) -> Result<Response, PageError> {
         form,
         ..
     } = &posted;
-    let login = posted.unidentified()?;
+    let login = posted.unidentified_login()?;
     // The user signed in in another tab since this page was shown. With `select_account` the page offers the
     // session from the start.
     if !offers_account(login)
         && !form.name.is_empty()
         && let Some(signed_in) = choice(services, browser, login).await?
         && is_unseen(login, &signed_in)
-        && !csrf::is_token(services, browser, &chosen(login, &signed_in), &form.user)?
+        && !csrf::is_token(
+            services,
+            browser,
+            &choice_purpose(login, &signed_in),
+            &form.user,
+        )?
         && !login::has_declined(services, login, &signed_in).await?
     {
         let began = IdentifyError::SessionBegan(form.name.clone());
         return identify_page(services, browser, login, began).await;
     }
     // This check is the same for each name, and comes before any count or query.
-    if disabled(services, login).await?.is_some() {
+    if disabled_denial(services, login).await?.is_some() {
         return Ok(posted.redirect_to_current_page());
     }
     let valid = match form.name.parse::<LoginName>() {
@@ -105,7 +110,7 @@ pub(crate) async fn identify(posted: LoginPost) -> Result<Response, PageError> {
             again,
         ));
     }
-    Ok(remembering(
+    Ok(with_name_cookie(
         posted.redirect_to_current_page(),
         services,
         browser,
@@ -126,7 +131,7 @@ pub(super) fn count_attempt(services: &Services, browser: &Browser) -> Result<()
 }
 
 /// Sets or removes the cookie with the typed name.
-fn remembering(
+fn with_name_cookie(
     mut response: Response,
     services: &Services,
     browser: &Browser,
@@ -147,9 +152,9 @@ pub(crate) async fn proceed(posted: LoginPost) -> Result<Response, PageError> {
     let LoginPost {
         services, browser, ..
     } = &posted;
-    let login = posted.unidentified()?;
+    let login = posted.unidentified_login()?;
     if let Some(signed_in) = choice(services, browser, login).await? {
-        posted.require_page_of_user(&chosen(login, &signed_in))?;
+        posted.require_page_of_user(&choice_purpose(login, &signed_in))?;
         if let LoginRequest::Local { page } = &login.request {
             return own_page(services, browser, login, *page, &signed_in).await;
         }
@@ -218,7 +223,7 @@ async fn choice(
 }
 
 /// Returns the purpose of the token that proves that the page offered to continue as this user.
-fn chosen(login: &Login, signed_in: &BrowserSession) -> String {
+fn choice_purpose(login: &Login, signed_in: &BrowserSession) -> String {
     format!("continue {} {}", login.id, signed_in.user.id)
 }
 
@@ -279,7 +284,7 @@ pub(super) async fn identify_page(
     error: IdentifyError,
 ) -> Result<Response, PageError> {
     let id = login.id.to_string();
-    let asking = asking(services, login).await?;
+    let asking = requesting_application(services, login).await?;
     let hint = hinted_name(services, browser, login)
         .await?
         .map(String::from);
@@ -302,7 +307,7 @@ pub(super) async fn identify_page(
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
             action: format!("/login/{id}/continue"),
-            user_token: csrf::token(services, browser, &chosen(login, &signed_in))?,
+            user_token: csrf::token(services, browser, &choice_purpose(login, &signed_in))?,
             is_recent,
         }),
         None => None,

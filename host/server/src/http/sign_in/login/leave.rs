@@ -17,10 +17,10 @@ use crate::http::reply::see_other;
 use crate::http::sign_in::confirm;
 use crate::http::sign_in::login::delivery::ProtocolAnswer;
 use crate::http::sign_in::login::ended::return_of;
-use crate::http::sign_in::login::finish::resumed;
+use crate::http::sign_in::login::finish::resumed_user;
 use crate::http::sign_in::login::no_login::unknown_login;
 use crate::http::sign_in::login::posted::{LoginPost, LoginVisit};
-use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
+use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated_response};
 use crate::oidc::authorize::answer;
 use crate::oidc::authorize::answer::DenialReason;
 use crate::saml::sign_on;
@@ -49,7 +49,7 @@ async fn return_error(
             (login, without_answer(services, login, user).await?)
         }
         LoginView::SignedIn(login, session) => {
-            let resumed = resumed(services, browser, login, *session).await?;
+            let resumed = resumed_user(services, browser, login, *session).await?;
             let user = resumed.map(|authenticated| authenticated.signed_in.user);
             (login, without_answer(services, login, user).await?)
         }
@@ -59,7 +59,7 @@ async fn return_error(
             (login, DenialReason::GivenUp)
         }
         LoginView::Answered(login, given) => {
-            return Box::pin(repeated(services, browser, login, given)).await;
+            return Box::pin(repeated_response(services, browser, login, given)).await;
         }
         LoginView::Unknown => return Err(unknown_login()),
     };
@@ -108,8 +108,8 @@ async fn approving_user(
     browser: &Browser,
     approved: &GivenApproval,
 ) -> Result<Option<User>, InternalError> {
-    let by = (browser.secret(), browser.origin());
-    let found = login::authenticated_user(services, approved, None, by).await?;
+    let (secret, origin) = (browser.secret(), browser.origin());
+    let found = login::authenticated_user(services, approved, None, secret, origin).await?;
     let Some(AuthenticatedUser { signed_in, .. }) = found else {
         return Ok(None);
     };

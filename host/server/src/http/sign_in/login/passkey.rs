@@ -14,7 +14,7 @@ use crate::domain::sign_in::passkey;
 use crate::domain::sign_in::passkey::{PasskeyAnswer, PasskeySignInOutcome};
 use crate::http::operations::rate_limits::try_again;
 use crate::http::page_error::PageError;
-use crate::http::sign_in::login::asking::disabled;
+use crate::http::sign_in::login::asking::disabled_denial;
 use crate::http::sign_in::login::identify::{IdentifyError, count_attempt, identify_page};
 use crate::http::sign_in::login::posted::LoginPost;
 use crate::messages::Message;
@@ -67,8 +67,8 @@ pub(crate) async fn passkey(posted: LoginPost) -> Result<Response, PageError> {
         form,
         ..
     } = &posted;
-    let login = posted.unidentified()?;
-    if disabled(services, login).await?.is_some() {
+    let login = posted.unidentified_login()?;
+    if disabled_denial(services, login).await?.is_some() {
         return Ok(posted.redirect_to_current_page());
     }
     // Cooldowns and the limits of names do not apply to a passkey or a QR sign-in. They protect against requests

@@ -154,9 +154,9 @@ impl LoginPost {
         view_of(&self.services, &self.id, &self.browser).await
     }
 
-    /// Returns the login whose user is not identified yet. After a second click, or on a stale page, the browser goes to
-    /// the page for the current state.
-    pub(super) fn unidentified(&self) -> Result<&Login, PageError> {
+    /// Returns the login whose user is not identified yet. After a second click, or on a stale page, the browser goes
+    /// to the page for the current state.
+    pub(super) fn unidentified_login(&self) -> Result<&Login, PageError> {
         match &self.view {
             LoginView::Identify(login) => Ok(login),
             _ => Err(PageError::Elsewhere(self.address())),

@@ -32,7 +32,7 @@ pub(crate) async fn answered_meanwhile(
 ) -> Result<Response, PageError> {
     match login::view::view(services, login, browser.digest()).await? {
         LoginView::Answered(login, given) => {
-            Box::pin(repeated(services, browser, &login, &given)).await
+            Box::pin(repeated_response(services, browser, &login, &given)).await
         }
         _ => Err(answered_login()),
     }
@@ -40,7 +40,7 @@ pub(crate) async fn answered_meanwhile(
 
 /// Returns the answer of a sign-in again. Too late, or if anything has changed since, the browser gets a page without
 /// it.
-pub(crate) async fn repeated(
+pub(crate) async fn repeated_response(
     services: &Services,
     browser: &Browser,
     login: &Login,
@@ -83,11 +83,12 @@ async fn answer_again(
             let Some(user) = found else { return Ok(None) };
             let response = match (request, code) {
                 (LoginRequest::Oidc(request), Some(code)) => {
-                    code_again(services, browser, (login.id, request), *code).await?
+                    code_again(services, browser, login.id, request, *code).await?
                 }
                 (LoginRequest::Saml(request), _) => {
-                    let login = (login.id, given.at);
-                    Box::pin(assertion_again(services, browser, login, request, &user)).await?
+                    let login = OpenLogin::Answered(login.id);
+                    let again = assertion_again(services, browser, login, given.at, request, &user);
+                    Box::pin(again).await?
                 }
                 (LoginRequest::Local { page }, _) => Some(see_other(&page.path())),
                 (LoginRequest::Oidc(_), None) => None,
@@ -109,8 +110,8 @@ async fn answer_again(
             ))
         }
         (LoginAnswer::Failed { reason }, LoginRequest::Saml(request)) => {
-            let answered = (login.id, given.at);
-            let answer = sign_on::repeated_failure(services, answered, request, reason).await?;
+            let answer =
+                sign_on::repeated_failure(services, login.id, given.at, request, reason).await?;
             let language = browser.language();
             Ok(answer.map(|answer| saml::sign_on::deliver(services, language, &answer)))
         }
@@ -138,7 +139,8 @@ async fn is_enabled(
 async fn code_again(
     services: &Services,
     browser: &Browser,
-    (login, request): (LoginId, &AuthorizationRequest),
+    login: LoginId,
+    request: &AuthorizationRequest,
     code: FamilyId,
 ) -> Result<Option<Response>, InternalError> {
     if !is_enabled(services, request).await? {
@@ -177,15 +179,15 @@ fn already_signed_in(
 async fn assertion_again(
     services: &Services,
     browser: &Browser,
-    (login, at): (LoginId, Timestamp),
+    login: OpenLogin,
+    at: Timestamp,
     request: &SignOnRequest,
     authenticated_user: &AuthenticatedUser,
 ) -> Result<Option<Response>, InternalError> {
     let authenticated = sign_on::AuthenticatedSignOn {
-        login: OpenLogin::Answered(login),
+        login,
         request,
         authenticated_user,
-        old: None,
         at,
     };
     // The first answer has passed the observer.
