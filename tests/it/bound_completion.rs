@@ -37,8 +37,8 @@ async fn another_approval_of_the_same_sign_in_does_not_complete_it(database: Dat
     let Ok(LoginView::Approved(_, first)) = view else {
         panic!("not approved: {view:?}");
     };
-    let by = (&secret, Origin::NONE);
-    let computed = login::authenticated_user(&host.host, &first, None, by).await;
+    let origin = Origin::NONE;
+    let computed = login::authenticated_user(&host.host, &first, None, &secret, origin).await;
     let computed = computed.expect("a user").expect("active");
     // In the meantime the same browser starts again, and another user approves.
     let again = format!("{}/again", login.path());
@@ -52,7 +52,6 @@ async fn another_approval_of_the_same_sign_in_does_not_complete_it(database: Dat
     grace.approve(&other).await;
     let completion = LoginCompletion {
         authenticated_user: &computed,
-        old: None,
         grant: None,
         consent: None,
         at: host.host.now(),

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use super::context::Browser;
+use super::page_error::PageError;
 use crate::domain::{InternalError, Services};
 use assent_model::id::UserId;
 
@@ -32,15 +33,17 @@ pub(super) fn is_token(
         .into())
 }
 
-/// The result of checking the token of a form that a page showed to a signed-in user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UserToken {
-    /// The page was rendered for this user.
-    Valid,
-    /// The page was rendered for another user in this browser, or before a sign-out.
-    OtherUser,
-    /// The token is missing or wrong.
-    Forged,
+/// Rejects a form without the token of the forms for `purpose` in this browser.
+pub(super) fn require(
+    services: &Services,
+    browser: &Browser,
+    purpose: &str,
+    presented: &str,
+) -> Result<(), PageError> {
+    match is_token(services, browser, purpose, presented)? {
+        true => Ok(()),
+        false => Err(PageError::forged()),
+    }
 }
 
 /// Returns the token of the forms for `purpose` that a page in this browser shows to this user. It begins with the
@@ -73,18 +76,22 @@ pub(super) fn user_of_token(
     Ok(is_authentic.then_some(user))
 }
 
-/// Checks `presented` for the signed-in user, if there is one. Another user may have signed in since, in another tab.
-pub(super) fn check_user_token(
+/// Rejects a form without the token of the signed-in user. Another user may have signed in since, in another tab, and
+/// can load the page `next` again. A form of a user whose session has ended since is not rejected.
+pub(super) fn require_user(
     services: &Services,
     browser: &Browser,
     purpose: &str,
     signed_in: Option<UserId>,
     presented: &str,
-) -> Result<UserToken, InternalError> {
+    next: impl FnOnce() -> String,
+) -> Result<(), PageError> {
     let user = user_of_token(services, browser, purpose, presented)?;
-    Ok(match user {
-        None => UserToken::Forged,
-        Some(_) if signed_in == user => UserToken::Valid,
-        Some(_) => UserToken::OtherUser,
-    })
+    if user.is_none() {
+        Err(PageError::forged())
+    } else if signed_in.is_none() || signed_in == user {
+        Ok(())
+    } else {
+        Err(PageError::other_user(next()))
+    }
 }

@@ -1,17 +1,15 @@
 //! The header of pages for signed-in users, and the sign-out.
 
-use std::sync::Arc;
-
 use axum::Form;
-use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
 use super::context::Browser;
 use super::csrf;
-use super::csrf::UserToken;
+use super::page_error::PageError;
+use super::page_routes::Visitor;
 use super::pages::SignedInUser as Header;
-use super::reply::{forged, internal_error, other_user, see_other};
+use super::reply::see_other;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
@@ -43,7 +41,7 @@ pub(super) struct SignOut {
 }
 
 /// Returns the response to a sign-out that the browser sent before: it notifies the same service providers.
-async fn signed_out_before(
+async fn repeated_sign_out(
     services: &Services,
     browser: &Browser,
 ) -> Result<Response, InternalError> {
@@ -55,47 +53,36 @@ async fn signed_out_before(
 
 /// `POST /sign-out`: ends the session in this browser, and redirects to a page that confirms it.
 pub(super) async fn sign_out(
-    State(services): State<Arc<Services>>,
-    browser: Browser,
+    Visitor { services, browser }: Visitor,
     Form(form): Form<SignOut>,
-) -> Response {
-    let reply = async {
-        let signed_in = browser.signed_in(&services).await?;
-        let user = signed_in.as_ref().map(|signed_in| signed_in.user.id);
-        match csrf::check_user_token(&services, &browser, SIGN_OUT, user, &form.csrf)? {
-            UserToken::Valid => {}
-            // The session that the page showed has ended already.
-            UserToken::OtherUser if user.is_none() => {}
-            UserToken::OtherUser => {
-                return Ok(other_user(&services, browser.language(), "/".to_owned()));
+) -> Result<Response, PageError> {
+    let signed_in = browser.signed_in(&services).await?;
+    let user = signed_in.as_ref().map(|signed_in| signed_in.user.id);
+    // If the session that the page showed has ended already, the sign-out is a repeated one.
+    csrf::require_user(&services, &browser, SIGN_OUT, user, &form.csrf, || {
+        "/".to_owned()
+    })?;
+    let response = match signed_in {
+        Some(signed_in) => {
+            let ended = session::end(&services, &signed_in, browser.origin())
+                .await?
+                .held_by(browser.digest());
+            if !ended.participants.is_empty() {
+                logout::notify(
+                    &services,
+                    browser.language(),
+                    ended,
+                    LogoutContinuation::Page,
+                    browser.digest(),
+                )
+                .await?
+            } else if ended.ended_before {
+                repeated_sign_out(&services, &browser).await?
+            } else {
+                see_other(SIGNED_OUT)
             }
-            UserToken::Forged => return Ok(forged(&services, browser.language())),
         }
-        let response = match signed_in {
-            Some(signed_in) => {
-                let ended = session::end(&services, &signed_in, browser.origin())
-                    .await?
-                    .held_by(browser.digest());
-                if !ended.participants.is_empty() {
-                    logout::notify(
-                        &services,
-                        browser.language(),
-                        ended,
-                        LogoutContinuation::Page,
-                        browser.digest(),
-                    )
-                    .await?
-                } else if ended.ended_before {
-                    signed_out_before(&services, &browser).await?
-                } else {
-                    see_other(SIGNED_OUT)
-                }
-            }
-            None => signed_out_before(&services, &browser).await?,
-        };
-        Ok(without_session(response, &services))
+        None => repeated_sign_out(&services, &browser).await?,
     };
-    reply.await.unwrap_or_else(|error: InternalError| {
-        internal_error(&services, browser.language(), &error)
-    })
+    Ok(without_session(response, &services))
 }

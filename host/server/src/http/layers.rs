@@ -7,19 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::Request;
-use axum::http::{Method, StatusCode, header};
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
 use axum::routing::MethodRouter;
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::set_header::SetResponseHeaderLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use crate::domain::Services;
+use crate::http::admin_api::{LARGEST_FILE, authorize};
 use crate::http::admission::admit;
 use crate::http::compression::{CompressedDocuments, compress_document};
+use crate::http::devices;
 use crate::http::fetch_metadata::reject_embedded;
 use crate::http::oidc::cors;
 use crate::http::operations::rate_limits;
@@ -53,7 +56,7 @@ pub(super) fn only_calls(router: Router) -> Router {
 }
 
 /// 2. The headers of every response, and the form of errors from the layers below.
-pub(super) fn surrounded(services: &Arc<Services>, routes: Routes) -> Routes {
+pub(super) fn within_response_form(services: &Arc<Services>, routes: Routes) -> Routes {
     routes.layer(from_fn_with_state(Arc::clone(services), surround))
 }
 
@@ -65,7 +68,7 @@ pub(super) fn readable_across_origins(origins: &Arc<cors::Origins>, routes: Rout
 
 /// 4. The bounds of every request. Under overload the least urgent requests are rejected before they cost anything. A
 ///    panic ends one request. Then come the maximum time until the response begins, and the maximum size of the body.
-pub(super) fn bounded(
+pub(super) fn within_bounds(
     services: &Arc<Services>,
     routes: Routes,
     largest: usize,
@@ -114,8 +117,49 @@ pub(super) fn limited_sign_out(services: &Arc<Services>, routes: Routes) -> Rout
     ))
 }
 
+/// 5. The admin API. No cache stores its responses. Failed authentications have a rate limit for each network; then
+///    comes the authentication itself, except for `public` routes.
+///
+/// A route adds the layers that follow from its description, such as its permission: see `admin_api::routes`.
+pub(super) fn administration(services: &Arc<Services>, routes: Routes, public: Routes) -> Routes {
+    let authentication = ServiceBuilder::new()
+        .layer(from_fn_with_state(
+            Arc::clone(services),
+            authorize::limit_failures,
+        ))
+        .layer(from_fn_with_state(
+            Arc::clone(services),
+            authorize::authorize,
+        ));
+    routes
+        .layer(authentication)
+        .merge(public)
+        .layer(from_fn(authorize::never_stored))
+}
+
+/// 5. The routes of the admin API that take files: outside of its other layers, the maximum size of a file replaces
+///    that of axum's extractors.
+pub(super) fn with_files(routes: Routes) -> Routes {
+    routes.layer(DefaultBodyLimit::max(LARGEST_FILE))
+}
+
+/// 5. The authenticator API. No cache stores its responses. Calls with an invalid link or signature have a rate limit
+///    for each network.
+pub(super) fn called_by_authenticators(services: &Arc<Services>, routes: Routes) -> Routes {
+    let bounds = ServiceBuilder::new()
+        .layer(SetResponseHeaderLayer::overriding(
+            header::CACHE_CONTROL,
+            HeaderValue::from_static("no-store"),
+        ))
+        .layer(from_fn_with_state(
+            Arc::clone(services),
+            devices::limit_failures,
+        ));
+    routes.layer(bounds)
+}
+
 /// 6. Rejects requests of other sites' pages that cannot show the response.
-pub(super) fn not_embedded(routes: Routes) -> Routes {
+pub(super) fn without_embedding(routes: Routes) -> Routes {
     routes.layer(from_fn(reject_embedded))
 }
 

@@ -20,6 +20,8 @@ mod layout;
 pub mod oidc;
 mod operations;
 mod operator_details;
+mod page_error;
+mod page_routes;
 pub mod pages;
 mod portal;
 mod prebuilt;

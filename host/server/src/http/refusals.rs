@@ -10,10 +10,9 @@ use axum::response::{IntoResponse, Response};
 use super::admin_api;
 use super::header_text;
 use super::oidc::client_calls;
-use super::reply::ErrorReply;
+use super::page_error::ErrorTexts;
 use super::texts::preferred;
 use crate::domain::Services;
-use crate::http::pages::link::Link;
 use crate::messages::Message;
 use assent_model::language::Language;
 
@@ -135,7 +134,7 @@ impl RefusalForm {
 
 fn page(services: &Services, language: Language, cause: &str, refusal: &Response) -> Response {
     let status = refusal.status();
-    let reply = ErrorReply {
+    let texts = ErrorTexts {
         status,
         title: Message::new("error-rejected"),
         what_happened: what_happened(status),
@@ -144,7 +143,7 @@ fn page(services: &Services, language: Language, cause: &str, refusal: &Response
             _ => Message::new("error-rejected-advice"),
         },
     };
-    let mut page = reply.render_with(services, language, &cause, Link::to_start());
+    let mut page = texts.caused_by(cause).render(services, language);
     // The rejection's other headers stay, such as `Allow`.
     let own = page.headers().clone();
     for (name, value) in refusal.headers() {

@@ -1,4 +1,4 @@
-//! Replies: pages, redirects, and error pages.
+//! Replies: pages, redirects, and the texts of errors for applications.
 
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, RETRY_AFTER,
@@ -9,14 +9,11 @@ use axum::response::{IntoResponse, Response};
 
 use super::context::Browser;
 use super::cookies::Cookie;
-use super::pages::{ErrorPage, OperatorDetail};
 use super::request_id;
 use crate::domain::operations::telemetry::error_references::ErrorReference;
 use crate::domain::{InternalError, Services};
 use crate::http::layout::{Layout, Page, Support};
 use crate::http::operations::branding;
-use crate::http::pages::link::Link;
-use crate::messages::Message;
 use assent_model::id::UserId;
 use assent_model::language::Language;
 use assent_model::secret::Token;
@@ -39,12 +36,12 @@ pub(super) fn page(template: &impl Page, form_target: Option<&str>) -> Response 
     let target = form_target
         .map(|target| format!(" {target}"))
         .unwrap_or_default();
-    rendered(template, &format!("'self'{target}"))
+    page_with_form_action(template, &format!("'self'{target}"))
 }
 
 /// Renders a page with a form that leads to an application.
 pub(super) fn page_that_posts(template: &impl Page, form_target: Option<&str>) -> Response {
-    rendered(template, form_target.unwrap_or("'none'"))
+    page_with_form_action(template, form_target.unwrap_or("'none'"))
 }
 
 /// The permitted framing of a page.
@@ -107,7 +104,7 @@ pub(super) fn nonce(services: &Services) -> String {
     hex::encode(services.entropy.bytes::<16>())
 }
 
-fn rendered(template: &impl Page, form_action: &str) -> Response {
+fn page_with_form_action(template: &impl Page, form_action: &str) -> Response {
     let policy = format!(
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
          manifest-src 'self'; worker-src 'self'; form-action {form_action}; frame-ancestors 'none'; base-uri 'none'",
@@ -244,140 +241,9 @@ pub(super) fn fault_in_words(
     }
 }
 
-/// An error page, with a reference that leads to the log line.
-pub(super) struct ErrorReply {
-    /// The HTTP status.
-    pub(super) status: StatusCode,
-    /// A short title.
-    pub(super) title: Message,
-    /// The description of the error.
-    pub(super) what_happened: Message,
-    /// Instructions for the user.
-    pub(super) what_to_do: Message,
-}
-
-impl ErrorReply {
-    /// Renders the page, with a link to the start page. The server writes `cause` to the log, not to the page.
-    pub(super) fn render(
-        self,
-        services: &Services,
-        language: Language,
-        cause: &dyn std::fmt::Display,
-    ) -> Response {
-        self.render_with(services, language, cause, Link::to_start())
-    }
-
-    /// Renders the page, with a link with which the user can continue.
-    pub(super) fn render_with(
-        self,
-        services: &Services,
-        language: Language,
-        cause: &dyn std::fmt::Display,
-        next: Link,
-    ) -> Response {
-        self.render_detailed(services, language, cause, (next, Vec::new()))
-    }
-
-    /// Renders the page, with a link and with the details for the application's operator.
-    pub(super) fn render_detailed(
-        self,
-        services: &Services,
-        language: Language,
-        cause: &dyn std::fmt::Display,
-        (next, details): (Link, Vec<OperatorDetail>),
-    ) -> Response {
-        let (reference, request) = (reference(services), request_id::current());
-        // The log is in English, independent of the language of the page.
-        let title = self.title.plain(Language::English);
-        if self.status.is_server_error() {
-            tracing::error!(reference, page = title, %cause, "request failed");
-        } else {
-            tracing::info!(reference, page = title, %cause, "request rejected");
-        }
-        services.error_references.record(ErrorReference {
-            reference: reference.clone(),
-            request: request.clone(),
-            at: services.now(),
-            status: self.status.as_u16(),
-            page: title,
-            cause: cause.to_string(),
-        });
-        let page_of_error = ErrorPage {
-            layout: layout(services, language),
-            title: self.title,
-            what_happened: self.what_happened,
-            what_to_do: self.what_to_do,
-            reference,
-            request,
-            next,
-            details,
-        };
-        let mut response = page(&page_of_error, None);
-        *response.status_mut() = self.status;
-        response
-    }
-}
-
-/// Returns the page of an internal failure. After a database outage it asks the user to retry in a few seconds.
-pub(super) fn internal_error(
-    services: &Services,
-    language: Language,
-    error: &InternalError,
-) -> Response {
-    if error.is_outage() {
-        let page = ErrorReply {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            title: Message::new("error-outage"),
-            what_happened: Message::new("error-outage-happened"),
-            what_to_do: Message::new("error-outage-advice"),
-        };
-        return unavailable(page.render(services, language, error));
-    }
-    ErrorReply {
-        status: StatusCode::INTERNAL_SERVER_ERROR,
-        title: Message::new("error-internal"),
-        what_happened: Message::new("error-internal-happened"),
-        what_to_do: Message::new("error-internal-advice"),
-    }
-    .render(services, language, error)
-}
-
-/// Returns the rejection of a form without a valid CSRF token: from another site, another browser, or a page that was
-/// open for a very long time.
-pub(super) fn forged(services: &Services, language: Language) -> Response {
-    ErrorReply {
-        status: StatusCode::FORBIDDEN,
-        title: Message::new("error-form"),
-        what_happened: Message::new("error-form-happened"),
-        what_to_do: Message::new("error-form-advice"),
-    }
-    .render(services, language, &"the CSRF token is missing or wrong")
-}
-
-/// Returns the rejection of a form of a page that was rendered for another user, who was signed in in this browser
-/// before. Nothing was changed. `next` is the page that the user can load again.
-pub(super) fn other_user(services: &Services, language: Language, next: String) -> Response {
-    let again = Link {
-        address: next,
-        text: Message::new("error-other-user-again"),
-    };
-    ErrorReply {
-        status: StatusCode::CONFLICT,
-        title: Message::new("error-other-user"),
-        what_happened: Message::new("error-other-user-happened"),
-        what_to_do: Message::new("error-other-user-advice"),
-    }
-    .render_with(
-        services,
-        language,
-        &"the page was rendered for another user than the signed-in one",
-        again,
-    )
-}
-
 /// The time after which the caller may repeat the request, in seconds. A failover of the database usually takes longer,
 /// but a lost connection does not.
-const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("2");
+pub(super) const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("2");
 
 /// Turns an error of any form into one that the caller may retry: 503 with `Retry-After`.
 pub(super) fn unavailable(mut response: Response) -> Response {

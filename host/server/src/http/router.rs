@@ -12,7 +12,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::limit::RequestBodyLimitLayer;
 
 use super::compression::CompressedDocuments;
-use super::{admin_api, console, home, layers, portal};
+use super::{admin_api, console, home, layers, page_routes, portal};
 use crate::domain::Services;
 use crate::domain::operations::traffic::idempotency::UNDER_WAY;
 use crate::http::approvals::callbacks;
@@ -43,10 +43,10 @@ const _: () = assert!(
 pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router {
     let documents = Arc::new(CompressedDocuments::default());
     let own = Router::new()
-        .route("/", get(applications::show))
-        .route("/sign-out", post(home::sign_out))
-        .route("/session/ended", get(session_end::ended))
-        .route("/consents/withdraw", post(consent::withdraw))
+        .route("/", page_routes::get(applications::show))
+        .route("/sign-out", page_routes::post(home::sign_out))
+        .route("/session/ended", get(session_end::show_end))
+        .route("/consents/withdraw", page_routes::post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/connection", get(connection::show))
@@ -64,15 +64,25 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .nest("/authenticator", authenticator_routes(services, &documents))
         .merge(recovery_routes(services))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
-        .merge(layers::not_embedded(layers::head_without_effect(
-            Router::new().route("/admin", get(console::front)),
+        .merge(layers::without_embedding(layers::head_without_effect(
+            Router::new().route("/admin", page_routes::get(console::front)),
         )))
-        .route("/admin/{*page}", get(console::inside))
-        .merge(layers::head_without_effect(Router::new().route(
-            "/admin/test-sign-ins/{id}",
-            get(test_sign_in::answered).post(test_sign_in::answered_by_post),
-        )))
-        .nest("/admin/api/v1", admin_api::routes(services))
+        .route("/admin/{*page}", page_routes::get(console::inside))
+        .merge(layers::head_without_effect(
+            Router::new().route(
+                "/admin/test-sign-ins/{id}",
+                page_routes::get(test_sign_in::receive_oidc_response)
+                    .merge(page_routes::post(test_sign_in::receive_saml_response)),
+            ),
+        ))
+        .nest(
+            "/admin/api/v1",
+            layers::administration(
+                services,
+                admin_api::routes(services),
+                admin_api::public_routes(),
+            ),
+        )
         .fallback(not_found);
     let shared = Router::new()
         .merge(shared_routes(services, origins, &documents))
@@ -82,18 +92,19 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         );
     let shared = layers::readable_across_origins(
         origins,
-        layers::bounded(services, shared, LARGEST_BODY, LONGEST),
+        layers::within_bounds(services, shared, LARGEST_BODY, LONGEST),
     );
-    let files = layers::bounded(
+    let files = admin_api::file_routes(services);
+    let files = layers::within_bounds(
         services,
-        admin_api::file_routes(services),
+        layers::with_files(layers::administration(services, files, Router::new())),
         admin_api::LARGEST_FILE,
         LONGEST_FILE,
     );
-    let all = layers::bounded(services, own, LARGEST_BODY, LONGEST)
+    let all = layers::within_bounds(services, own, LARGEST_BODY, LONGEST)
         .merge(shared)
         .merge(files);
-    layers::surrounded(services, all).with_state(Arc::clone(services))
+    layers::within_response_form(services, all).with_state(Arc::clone(services))
 }
 
 /// Returns the router of the listener for metrics.
@@ -137,10 +148,10 @@ fn saml_logout_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = Router::new()
         .route(
             "/sso/SingleLogoutService/{application}",
-            get(logout::service).post(logout::service_by_post),
+            page_routes::get(logout::service).merge(page_routes::post(logout::service_by_post)),
         )
-        .route("/sso/logout/{id}", get(logout::show))
-        .route("/sso/logout/{id}/{request}", get(logout::ask));
+        .route("/sso/logout/{id}", page_routes::get(logout::show))
+        .route("/sso/logout/{id}/{request}", page_routes::get(logout::ask));
     layers::limited_sign_out(services, layers::head_without_effect(routes))
 }
 
@@ -148,11 +159,11 @@ fn sign_out_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = Router::new()
         .route(
             "/session/end",
-            get(session_end::question).post(session_end::answer),
+            page_routes::get(session_end::question).merge(page_routes::post(session_end::answer)),
         )
         .route(
             "/oidc/session/end",
-            get(session_end::end).post(session_end::end_by_post),
+            get(session_end::end).merge(page_routes::post(session_end::end_by_post)),
         );
     layers::limited_sign_out(services, layers::head_without_effect(routes))
 }
@@ -164,44 +175,53 @@ fn sign_in_routes(
     let pages = Router::new()
         .route(
             "/oidc/auth",
-            get(endpoints::auth).post(endpoints::auth_by_post),
+            get(endpoints::auth).merge(page_routes::post(endpoints::auth_by_post)),
         )
         .route(
             "/sso/SingleSignOnService/{application}",
-            get(sign_on::sign_on).post(sign_on::sign_on_by_post),
+            page_routes::get(sign_on::sign_on).merge(page_routes::post(sign_on::sign_on_by_post)),
         )
         .route("/sso/sign-on/{id}", get(sign_on::proceed))
         .route(
             "/login/{id}",
-            get(login::show).post(login::identify::identify),
+            page_routes::get(login::show).merge(page_routes::post(login::identify::identify)),
         )
-        .route("/login/{id}/return", get(leave::return_by_itself))
-        .route("/sign-in", get(portal::sign_in));
+        .route(
+            "/login/{id}/return",
+            page_routes::get(leave::return_by_itself),
+        )
+        .route("/sign-in", page_routes::get(portal::sign_in));
     let routes = layers::head_without_effect(pages)
         .route(
             "/sso/metadata/{application}",
-            layers::document(documents, get(metadata::metadata)),
+            layers::document(documents, page_routes::get(metadata::metadata)),
         )
         .route("/login/{id}/events", get(followed::events))
         .route("/login/{id}/state", get(followed::state))
-        .route("/login/{id}/passkey", post(login::passkey::passkey))
+        .route(
+            "/login/{id}/passkey",
+            page_routes::post(login::passkey::passkey),
+        )
         .route(
             "/login/{id}/passkey/challenge",
-            post(passkey::passkey_challenge),
+            page_routes::post(passkey::passkey_challenge),
         )
-        .route("/login/{id}/cancel", post(login::cancel))
-        .route("/login/{id}/again", post(login::again))
-        .route("/login/{id}/continue", post(identify::proceed))
-        .route("/login/{id}/confirm", post(confirm::confirm))
-        .route("/login/{id}/consent", post(consent::decide))
-        .route("/login/{id}/leave", post(login::leave::leave));
+        .route("/login/{id}/cancel", page_routes::post(login::cancel))
+        .route("/login/{id}/again", page_routes::post(login::again))
+        .route("/login/{id}/continue", page_routes::post(identify::proceed))
+        .route("/login/{id}/confirm", page_routes::post(confirm::confirm))
+        .route("/login/{id}/consent", page_routes::post(consent::decide))
+        .route("/login/{id}/leave", page_routes::post(login::leave::leave));
     layers::limited_sign_in(services, routes)
 }
 
 fn recovery_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = Router::new()
-        .route("/recover", get(recover::show).post(recover::redeem))
-        .route("/recover/done", get(recover::show_link));
+        .route(
+            "/recover",
+            page_routes::get(recover::show).merge(page_routes::post(recover::redeem)),
+        )
+        .route("/recover/done", page_routes::get(recover::show_link));
     layers::limited_sign_in(services, routes)
 }
 
@@ -216,5 +236,8 @@ fn authenticator_routes(
             layers::document(documents, get(asset)),
         )
         .route("/sw.js", layers::document(documents, get(asset)))
-        .nest("/api", devices::routes(services))
+        .nest(
+            "/api",
+            layers::called_by_authenticators(services, devices::routes()),
+        )
 }

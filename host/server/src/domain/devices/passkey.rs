@@ -198,62 +198,6 @@ pub(super) fn repeated_addition(
     }
 }
 
-/// The outcome of a request to remove a passkey.
-#[derive(Debug)]
-pub enum PasskeyRemoval {
-    /// The passkey is removed. Approvals of the device do not require it any more.
-    Removed,
-    /// An assertion is required first: `PublicKeyCredentialRequestOptions` (section 5.5).
-    Required(Box<RequestChallengeResponse>),
-    /// The assertion is invalid.
-    Refused,
-    /// The device has no passkey.
-    None,
-}
-
-/// Removes a device's passkey, after a valid assertion.
-///
-/// # Errors
-/// If the database or the cryptographic library fails, or the challenge for a passkey cannot be created.
-pub async fn remove(
-    services: &Arc<Services>,
-    device: &Device,
-    assertion: Option<&PublicKeyCredential>,
-    by: &AuditContext,
-) -> Result<PasskeyRemoval, InternalError> {
-    Ok(
-        match ask(
-            services,
-            device,
-            PasskeyPurpose::Remove,
-            assertion,
-            PATIENCE,
-            by,
-        )
-        .await?
-        {
-            AssertionCheck::NoPasskey => PasskeyRemoval::None,
-            AssertionCheck::Required(options) => PasskeyRemoval::Required(options),
-            AssertionCheck::Refused => PasskeyRemoval::Refused,
-            AssertionCheck::Shown(used) => {
-                let entries = vec![entry(services, Event::PasskeyRemoved, device, by)];
-                let outcome = services
-                    .store
-                    .remove_passkey(device.id, *used, entries)
-                    .await?;
-                let removed = outcome == PasskeyUseOutcome::Accepted;
-                tracing::info!(device = %device.id, removed, "passkey removed");
-                if removed {
-                    account_notifications::notify(services, device.user_id, Some(device.id));
-                    PasskeyRemoval::Removed
-                } else {
-                    PasskeyRemoval::Refused
-                }
-            }
-        },
-    )
-}
-
 /// The confirmation of a call by the device's passkey.
 #[derive(Debug)]
 pub enum PasskeyConfirmation {
@@ -263,6 +207,45 @@ pub enum PasskeyConfirmation {
     Required(Box<RequestChallengeResponse>),
     /// The assertion is invalid.
     Refused,
+}
+
+impl From<PasskeyUseOutcome> for PasskeyConfirmation {
+    fn from(outcome: PasskeyUseOutcome) -> Self {
+        match outcome {
+            PasskeyUseOutcome::Accepted => Self::Yes,
+            PasskeyUseOutcome::Rejected => Self::Refused,
+        }
+    }
+}
+
+/// Removes a device's passkey, after a valid assertion. Without a passkey it does nothing.
+///
+/// # Errors
+/// If the database or the cryptographic library fails, or the challenge for a passkey cannot be created.
+pub async fn remove(
+    services: &Arc<Services>,
+    device: &Device,
+    assertion: Option<&PublicKeyCredential>,
+    by: &AuditContext,
+) -> Result<PasskeyConfirmation, InternalError> {
+    let purpose = PasskeyPurpose::Remove;
+    let used = match ask(services, device, purpose, assertion, PATIENCE, by).await? {
+        AssertionCheck::NoPasskey => return Ok(PasskeyConfirmation::Yes),
+        AssertionCheck::Required(options) => return Ok(PasskeyConfirmation::Required(options)),
+        AssertionCheck::Refused => return Ok(PasskeyConfirmation::Refused),
+        AssertionCheck::Shown(used) => used,
+    };
+    let entries = vec![entry(services, Event::PasskeyRemoved, device, by)];
+    let outcome = services
+        .store
+        .remove_passkey(device.id, *used, entries)
+        .await?;
+    let removed = outcome == PasskeyUseOutcome::Accepted;
+    tracing::info!(device = %device.id, removed, "passkey removed");
+    if removed {
+        account_notifications::notify(services, device.user_id, Some(device.id));
+    }
+    Ok(outcome.into())
 }
 
 /// Confirms a call with the device's passkey, if the device has one. Otherwise an attacker could create a link for
@@ -277,25 +260,14 @@ pub async fn confirm(
     assertion: Option<&PublicKeyCredential>,
     by: &AuditContext,
 ) -> Result<PasskeyConfirmation, InternalError> {
+    let purpose = PasskeyPurpose::Call(call);
     Ok(
-        match ask(
-            services,
-            device,
-            PasskeyPurpose::Call(call),
-            assertion,
-            PATIENCE,
-            by,
-        )
-        .await?
-        {
+        match ask(services, device, purpose, assertion, PATIENCE, by).await? {
             AssertionCheck::NoPasskey => PasskeyConfirmation::Yes,
             AssertionCheck::Required(options) => PasskeyConfirmation::Required(options),
             AssertionCheck::Refused => PasskeyConfirmation::Refused,
             AssertionCheck::Shown(used) => {
-                match services.store.use_passkey(device.id, *used).await? {
-                    PasskeyUseOutcome::Accepted => PasskeyConfirmation::Yes,
-                    PasskeyUseOutcome::Rejected => PasskeyConfirmation::Refused,
-                }
+                services.store.use_passkey(device.id, *used).await?.into()
             }
         },
     )

@@ -12,6 +12,7 @@ use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::Did;
+use assent_model::login::SignInDenied;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{EffectiveAccess, FamilyState, UserAccount};
 
@@ -25,6 +26,20 @@ pub enum Access {
     NoAccount,
     /// The user or the account is suspended or terminated, or the user has no authenticator yet.
     Closed,
+}
+
+impl Access {
+    /// Returns the account in the application with this name.
+    ///
+    /// # Errors
+    /// The reason that the user sees, if there is no access.
+    pub fn into_account(self, application: &str) -> Result<Account, SignInDenied> {
+        match self {
+            Self::Granted(account) => Ok(account),
+            Self::NoAccount => Err(SignInDenied::NoAccount(application.to_owned())),
+            Self::Closed => Err(SignInDenied::AccountClosed(application.to_owned())),
+        }
+    }
 }
 
 /// The reason why a user has no access to an application, apart from the plugins. Only administrators see it, with a

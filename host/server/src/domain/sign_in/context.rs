@@ -109,6 +109,23 @@ pub enum SignInAnswer<A, C = Infallible> {
     AnsweredBefore,
 }
 
+impl<A, C> SignInAnswer<A, C> {
+    /// Converts the response, and the request for consent.
+    pub fn map<B, D>(
+        self,
+        response: impl FnOnce(A) -> B,
+        consent: impl FnOnce(C) -> D,
+    ) -> SignInAnswer<B, D> {
+        match self {
+            Self::Granted(answer) => SignInAnswer::Granted(response(answer)),
+            Self::Failed(answer) => SignInAnswer::Failed(response(answer)),
+            Self::AskConsent(question) => SignInAnswer::AskConsent(consent(question)),
+            Self::Denied(reason) => SignInAnswer::Denied(reason),
+            Self::AnsweredBefore => SignInAnswer::AnsweredBefore,
+        }
+    }
+}
+
 /// Logs the denial of a sign-in by a plugin, with the reference number of the page if there is one. Other reasons have
 /// no line here. The code that shows or sends the reason calls it, because the plugins may run twice for a sign-in: for
 /// the request, and for the page with the reason.

@@ -53,7 +53,8 @@ impl std::fmt::Display for OpenLogin {
 pub async fn record_rejection(
     services: &Services,
     login: &Login,
-    (user, from): (UserId, Origin),
+    user: UserId,
+    from: Origin,
     why: &SignInDenied,
     reference: &str,
 ) -> Result<(), InternalError> {
@@ -84,7 +85,8 @@ pub struct SignInSource {
 /// must lead to the same sign-in.
 pub fn new(
     services: &Services,
-    (request, id): (LoginRequest, Option<LoginId>),
+    request: LoginRequest,
+    id: Option<LoginId>,
     browser: Digest,
     context: BrowserContext,
     session: Option<SessionId>,
@@ -136,7 +138,7 @@ pub async fn begin(
     session: Option<SessionId>,
     from: Option<SignInSource>,
 ) -> Result<Login, InternalError> {
-    let login = new(services, (request, None), browser, context, session);
+    let login = new(services, request, None, browser, context, session);
     store(services, &login, from).await?;
     Ok(login)
 }
@@ -146,6 +148,8 @@ pub async fn begin(
 pub struct AuthenticatedUser {
     /// The user and the session.
     pub signed_in: BrowserSession,
+    /// The session of the browser before, which ends if a new one begins.
+    pub old: Option<BrowserSession>,
     /// The cookie of the session, if it is new.
     pub cookie: Option<Token>,
     /// The approval from which the new session was computed.
@@ -157,6 +161,18 @@ pub struct AuthenticatedUser {
 }
 
 impl AuthenticatedUser {
+    /// Returns the user of the browser's session, which continues.
+    pub fn of_session(signed_in: BrowserSession, browser: &Secret, origin: Origin) -> Self {
+        Self {
+            signed_in,
+            old: None,
+            cookie: None,
+            approval: None,
+            browser: browser.clone(),
+            origin,
+        }
+    }
+
     /// Returns the session that begins, with its user and its cookie.
     pub fn new_session(&self) -> Option<(UserId, &Token)> {
         let cookie = self.cookie.as_ref()?;
@@ -172,8 +188,9 @@ impl AuthenticatedUser {
 pub async fn authenticated_user(
     services: &Services,
     approved: &GivenApproval,
-    old: Option<&BrowserSession>,
-    (browser, origin): (&Secret, Origin),
+    old: Option<BrowserSession>,
+    browser: &Secret,
+    origin: Origin,
 ) -> Result<Option<AuthenticatedUser>, InternalError> {
     let Some(id) = approved.approval.user_id else {
         return Ok(None);
@@ -191,11 +208,14 @@ pub async fn authenticated_user(
     if approved.is_test_sign_in {
         let end = services.now() + crate::domain::sign_in::test_sign_in::record::LIFE;
         signed_in.session.expires_at = signed_in.session.expires_at.min(end);
-    } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
+    } else if let Some(old) = &old
+        && old.user.id == signed_in.user.id
+    {
         signed_in.session.sid.clone_from(&old.session.sid);
     }
     Ok(Some(AuthenticatedUser {
         signed_in,
+        old,
         cookie: Some(cookie),
         approval: Some(approved.approval.id),
         browser: browser.clone(),
@@ -208,8 +228,6 @@ pub async fn authenticated_user(
 pub struct LoginCompletion<'a> {
     /// The user.
     pub authenticated_user: &'a AuthenticatedUser,
-    /// The current session of the browser, which ends if a new one begins.
-    pub old: Option<&'a BrowserSession>,
     /// The grant that the application receives, and the user's account in the application.
     pub grant: Option<(IssuedGrant, &'a Account)>,
     /// The consent of the user.
@@ -232,7 +250,6 @@ pub async fn answer(
     let (entries, activated) = audit_entries(services, &outcome);
     let LoginCompletion {
         authenticated_user,
-        old,
         grant,
         consent,
         at: now,
@@ -244,6 +261,7 @@ pub async fn answer(
         entries,
         activated,
     };
+    let old = authenticated_user.old.as_ref();
     let replaces = old
         .filter(|_| authenticated_user.cookie.is_some())
         .map(|old| old.session.id);
@@ -297,7 +315,6 @@ fn audit_entries(
 ) -> (Vec<Entry>, Option<Entry>) {
     let LoginCompletion {
         authenticated_user,
-        old,
         grant,
         consent,
         at: _,
@@ -325,7 +342,10 @@ fn audit_entries(
     ];
     // The previous session belongs to another user, who must not learn about the new one. The entry therefore has no
     // data of the new user.
-    if let Some(old) = old.filter(|old| began && old.user.id != user.id) {
+    if let Some(old) = &authenticated_user.old
+        && began
+        && old.user.id != user.id
+    {
         entries.push(
             audit::entry(services, Event::SessionEnded, &AuditContext::SERVER)
                 .about(old.user.id)

@@ -75,11 +75,8 @@ pub async fn signed_in_user(
         return Ok(None);
     }
     Ok(Some(AuthenticatedUser {
-        signed_in,
         cookie,
-        approval: None,
-        browser: browser.secret.clone(),
-        origin: browser.origin,
+        ..AuthenticatedUser::of_session(signed_in, browser.secret, browser.origin)
     }))
 }
 

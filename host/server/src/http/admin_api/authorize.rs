@@ -41,7 +41,7 @@ pub(super) struct ConsoleSession {
 }
 
 /// Rejects calls of other sites' pages, and limits the requests of an address without a valid token or session.
-pub(super) async fn limit_failures(
+pub(in crate::http) async fn limit_failures(
     State(services): State<Arc<Services>>,
     from: Network,
     request: Request,
@@ -57,8 +57,9 @@ pub(super) async fn limit_failures(
         Problem::with_kind(ProblemKind::TooMany, detail).into_response()
     };
     let failed = |response: &Response| response.status() == ProblemKind::Unauthenticated.status();
-    rate_limits::failures(
-        (&services, &services.rate_limits.admin_failures),
+    rate_limits::limit_failures(
+        &services,
+        &services.rate_limits.admin_failures,
         from,
         request,
         next,
@@ -69,7 +70,7 @@ pub(super) async fn limit_failures(
 }
 
 /// Authenticates the caller, and adds the caller to the request for the handlers. Rejects unknown callers.
-pub(super) async fn authorize(
+pub(in crate::http) async fn authorize(
     State(services): State<Arc<Services>>,
     request: Request,
     next: Next,
@@ -89,7 +90,7 @@ pub(super) async fn authorize(
 }
 
 /// Prevents caches from storing responses of the API.
-pub(super) async fn never_stored(request: Request, next: Next) -> Response {
+pub(in crate::http) async fn never_stored(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response
         .headers_mut()

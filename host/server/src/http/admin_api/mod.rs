@@ -13,7 +13,7 @@ mod applications;
 mod areas;
 mod assignments;
 mod audit;
-mod authorize;
+pub(super) mod authorize;
 mod claims;
 mod client_secrets;
 mod compression;
@@ -51,9 +51,7 @@ mod values;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::http::{Method, StatusCode, header};
-use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use routes::Route;
@@ -91,38 +89,23 @@ pub(super) fn routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     };
     // Routes are needed here: without them, the fallback of the console would serve these paths, because its pages are
     // all paths below `/admin`.
-    let router = router
+    router
         .route("/", any(nothing))
         .route("/{*path}", any(nothing))
-        .fallback(nothing);
-    guarded(router, services)
-        // The document is public.
-        .route("/openapi.json", get(openapi::serve))
-        .layer(from_fn(authorize::never_stored))
+        .fallback(nothing)
+}
+
+/// The routes for callers without authentication: the OpenAPI document, which is public.
+pub(super) fn public_routes() -> Router<Arc<Services>> {
+    Router::new().route("/openapi.json", get(openapi::serve))
 }
 
 /// The routes of the admin API that take files, with their complete paths. Their bodies may be larger.
 pub(super) fn file_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = all_routes().into_iter().filter(Route::takes_file);
-    let router = routes.fold(Router::new(), |router, route| {
+    routes.fold(Router::new(), |router, route| {
         route.mount(router, BASE, services)
-    });
-    guarded(router, services)
-        .layer(from_fn(authorize::never_stored))
-        .layer(DefaultBodyLimit::max(LARGEST_FILE))
-}
-
-/// Rejects callers without authentication.
-fn guarded(router: Router<Arc<Services>>, services: &Arc<Services>) -> Router<Arc<Services>> {
-    router
-        .layer(from_fn_with_state(
-            Arc::clone(services),
-            authorize::authorize,
-        ))
-        .layer(from_fn_with_state(
-            Arc::clone(services),
-            authorize::limit_failures,
-        ))
+    })
 }
 
 /// Whether the path belongs to this API.

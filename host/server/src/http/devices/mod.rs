@@ -28,6 +28,6 @@ pub(crate) use enrolments::{
 pub(crate) use error_code::ErrorCode;
 pub use openapi::text as openapi_document;
 pub(crate) use requests::{DecisionBody, DecisionOutcome};
-pub(crate) use routes::routes;
+pub(crate) use routes::{limit_failures, routes};
 pub(crate) use signed_call::SignedCall;
 pub(crate) use web_app::app;

@@ -15,7 +15,7 @@ use crate::domain::operations::traffic::rate_limits::limit::Limit;
 use crate::http::devices::device_api_error::{DeviceApiError, parse};
 use crate::http::devices::enrolments::qr_code;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::passkeys::{Confirmation, confirmed};
+use crate::http::devices::passkeys::{Confirmation, require_confirmation};
 use crate::http::devices::signed_call::SignedCall;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -130,7 +130,7 @@ pub(super) async fn revoke(
     // Otherwise an attacker who can use this device without its passkey could remove the other devices, which receive
     // notifications.
     if id != call.device.id {
-        confirmed(&call, &format!("DELETE /devices/{id}")).await?;
+        require_confirmation(&call, &format!("DELETE /devices/{id}")).await?;
     }
     device::revoke(
         &call.services,
@@ -164,7 +164,7 @@ pub(super) struct DeviceEnrolmentLink {
 pub(super) async fn enrolment_link(
     call: SignedCall,
 ) -> Result<(StatusCode, Json<DeviceEnrolmentLink>), DeviceApiError> {
-    confirmed(&call, "POST /devices/enrolment-links").await?;
+    require_confirmation(&call, "POST /devices/enrolment-links").await?;
     within(&call.services.rate_limits.actions_per_device, &call)?;
     let made = enrolment::link_another(&call.services, &call.device, &call.audit_context()).await?;
     let (link, until) = made.ok_or(ErrorCode::UserInactive)?;
@@ -197,7 +197,7 @@ pub(super) struct RecoveryCodes {
 pub(super) async fn recovery_codes(
     call: SignedCall,
 ) -> Result<(StatusCode, Json<RecoveryCodes>), DeviceApiError> {
-    confirmed(&call, "POST /recovery-codes").await?;
+    require_confirmation(&call, "POST /recovery-codes").await?;
     within(&call.services.rate_limits.actions_per_device, &call)?;
     let created = recovery::create_on_device(&call.services, &call.device)
         .await?

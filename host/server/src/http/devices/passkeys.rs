@@ -9,9 +9,7 @@ use webauthn_rs::prelude::{
     CreationChallengeResponse, PublicKeyCredential, RegisterPublicKeyCredential,
 };
 
-use crate::domain::devices::passkey::{
-    Offer, PasskeyAddition, PasskeyConfirmation, PasskeyRemoval, PasskeyStatus,
-};
+use crate::domain::devices::passkey::{Offer, PasskeyAddition, PasskeyConfirmation, PasskeyStatus};
 use crate::domain::devices::passkey_agreement::AgreementOutcome;
 use crate::domain::devices::{passkey, passkey_agreement};
 use crate::http::devices::device_api_error::{DeviceApiError, parse};
@@ -76,7 +74,12 @@ pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Device
     responses((status = 204, description = "The device approves only with the passkey from now on.")))]
 pub(super) async fn add(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let made: RegisterPublicKeyCredential = parse(&call.body)?;
-    match passkey::add(&call.services, &call.device, &made, &call.audit_context()).await? {
+    let audit = call.audit_context();
+    addition_status(passkey::add(&call.services, &call.device, &made, &audit).await?)
+}
+
+fn addition_status(addition: PasskeyAddition) -> Result<StatusCode, DeviceApiError> {
+    match addition {
         PasskeyAddition::Added => Ok(StatusCode::NO_CONTENT),
         PasskeyAddition::Refused => Err(ErrorCode::InvalidPasskey.into()),
         PasskeyAddition::Taken => Err(ErrorCode::PasskeyExists.into()),
@@ -126,12 +129,8 @@ pub(super) async fn allow_sign_in(
     responses((status = 204, description = "The passkey confirms approvals, and signs in on login pages.")))]
 pub(super) async fn add_for_sign_in(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let made: RegisterPublicKeyCredential = parse(&call.body)?;
-    match passkey_agreement::add(&call.services, &call.device, &made, &call.audit_context()).await?
-    {
-        PasskeyAddition::Added => Ok(StatusCode::NO_CONTENT),
-        PasskeyAddition::Refused => Err(ErrorCode::InvalidPasskey.into()),
-        PasskeyAddition::Taken => Err(ErrorCode::PasskeyExists.into()),
-    }
+    let audit = call.audit_context();
+    addition_status(passkey_agreement::add(&call.services, &call.device, &made, &audit).await?)
 }
 
 /// Withdraw the agreement to sign in with the passkey of the device. The passkey still confirms approvals.
@@ -172,17 +171,24 @@ impl Confirmation {
 
 /// Requires a confirmation of this call by the device's passkey, if the device has one. Without the confirmation the
 /// response is `passkey_required`.
-pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), DeviceApiError> {
+pub(super) async fn require_confirmation(
+    call: &SignedCall,
+    name: &str,
+) -> Result<(), DeviceApiError> {
     let Confirmation { passkey } = Confirmation::read(call)?;
-    match passkey::confirm(
+    let confirmation = passkey::confirm(
         &call.services,
         &call.device,
         name,
         passkey.as_ref(),
         &call.audit_context(),
     )
-    .await?
-    {
+    .await?;
+    require_yes(confirmation)
+}
+
+fn require_yes(confirmation: PasskeyConfirmation) -> Result<(), DeviceApiError> {
+    match confirmation {
         PasskeyConfirmation::Yes => Ok(()),
         PasskeyConfirmation::Required(options) => Err(DeviceApiError::passkey_required(options)),
         PasskeyConfirmation::Refused => Err(ErrorCode::InvalidPasskey.into()),
@@ -195,16 +201,9 @@ pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Devic
     responses((status = 204, description = "The device has no passkey.")))]
 pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let Confirmation { passkey } = Confirmation::read(&call)?;
-    match passkey::remove(
-        &call.services,
-        &call.device,
-        passkey.as_ref(),
-        &call.audit_context(),
-    )
-    .await?
-    {
-        PasskeyRemoval::Removed | PasskeyRemoval::None => Ok(StatusCode::NO_CONTENT),
-        PasskeyRemoval::Required(options) => Err(DeviceApiError::passkey_required(options)),
-        PasskeyRemoval::Refused => Err(ErrorCode::InvalidPasskey.into()),
-    }
+    let audit = call.audit_context();
+    let confirmation =
+        passkey::remove(&call.services, &call.device, passkey.as_ref(), &audit).await?;
+    require_yes(confirmation)?;
+    Ok(StatusCode::NO_CONTENT)
 }

@@ -1,11 +1,9 @@
 //! Recovery, at `/recover`: a user without a device exchanges a name and a recovery code for a link that enrols another
 //! device. The query `login` names the sign-in that led here, to which the pages lead back.
 
-use std::sync::Arc;
-
 use axum::Form;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
@@ -17,10 +15,12 @@ use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, RETRY};
 use crate::http::csrf;
-use crate::http::operations::rate_limits::{too_many_pages, try_again};
+use crate::http::operations::rate_limits::try_again;
+use crate::http::page_error::PageError;
+use crate::http::page_routes::Visitor;
 use crate::http::pages::link::Link;
 use crate::http::pages::{RecoverPage, RecoveredPage};
-use crate::http::reply::{forged, internal_error, layout, page, see_other, with_browser};
+use crate::http::reply::{layout, page, see_other, with_browser};
 use crate::messages::Message;
 use assent_model::id::LoginId;
 use assent_model::name::LoginName;
@@ -31,6 +31,10 @@ const RECOVERED: &str = "/recover/done";
 /// The address of the form, with the way back to this sign-in.
 pub(crate) fn recover_address(login: LoginId) -> String {
     format!("{RECOVER}?login={login}")
+}
+
+fn form_address(login: Option<LoginId>) -> String {
+    login.map_or_else(|| RECOVER.to_owned(), recover_address)
 }
 
 /// The query with the sign-in that led here.
@@ -77,84 +81,57 @@ pub(crate) struct RecoverForm {
 
 /// `GET /recover`
 pub(crate) async fn show(
-    State(services): State<Arc<Services>>,
+    Visitor { services, browser }: Visitor,
     query: Result<Query<RecoverQuery>, QueryRejection>,
-    browser: Browser,
-) -> Response {
-    let reply = async {
-        let Query(RecoverQuery { login }) = query.unwrap_or_default();
-        let login = open_login(&services, &browser, &login).await?;
-        let typed = match login {
-            Some(login) => view::typed_name(&services, login).await?,
-            None => None,
-        };
-        let remembered = || browser.name().map(|name| name.as_str().to_owned());
-        let name = typed.or_else(remembered).unwrap_or_default();
-        form(&services, &browser, (&name, login), false)
+) -> Result<Response, PageError> {
+    let Query(RecoverQuery { login }) = query.unwrap_or_default();
+    let login = open_login(&services, &browser, &login).await?;
+    let typed = match login {
+        Some(login) => view::typed_name(&services, login).await?,
+        None => None,
     };
-    reply.await.unwrap_or_else(|error: InternalError| {
-        internal_error(&services, browser.language(), &error)
-    })
+    let remembered = || browser.name().map(|name| name.as_str().to_owned());
+    let name = typed.or_else(remembered).unwrap_or_default();
+    recovery_form(&services, &browser, login, &name, false)
 }
 
 /// `POST /recover`: the response for an unknown name is the same as for an invalid code.
 pub(crate) async fn redeem(
-    State(services): State<Arc<Services>>,
+    Visitor { services, browser }: Visitor,
     query: Result<Query<RecoverQuery>, QueryRejection>,
-    browser: Browser,
     Form(RecoverForm { csrf, name, code }): Form<RecoverForm>,
-) -> Response {
-    let reply = async {
-        let Query(RecoverQuery { login }) = query.unwrap_or_default();
-        let login = open_login(&services, &browser, &login).await?;
-        if !csrf::is_token(&services, &browser, RECOVER, &csrf)? {
-            return Ok(forged(&services, browser.language()));
+) -> Result<Response, PageError> {
+    let Query(RecoverQuery { login }) = query.unwrap_or_default();
+    let login = open_login(&services, &browser, &login).await?;
+    csrf::require(&services, &browser, RECOVER, &csrf)?;
+    let from = browser.origin().address.into();
+    let failures = &services.rate_limits.recovery_failures;
+    failures.check(&from, services.now()).map_err(|exhausted| {
+        let limit = Message::new("error-too-many-here");
+        PageError::too_many(exhausted, limit, try_again(&form_address(login)))
+    })?;
+    let redeemed = match name.parse::<LoginName>() {
+        Ok(valid) => {
+            let typed = (code.as_str(), browser.digest());
+            recovery::redeem(&services, &valid, typed, browser.origin()).await?
         }
-        let from = browser.origin().address.into();
-        if let Err(exhausted) = services
-            .rate_limits
-            .recovery_failures
-            .check(&from, services.now())
-        {
-            let refused = Message::new("error-too-many-here");
-            return Ok(too_many_pages(
-                &services,
-                browser.language(),
-                exhausted,
-                refused,
-                try_again(&login.map_or_else(|| RECOVER.to_owned(), recover_address)),
-            ));
-        }
-        let redeemed = match name.parse::<LoginName>() {
-            Ok(valid) => {
-                let typed = (code.as_str(), browser.digest());
-                recovery::redeem(&services, &valid, typed, browser.origin()).await?
-            }
-            Err(_) => None,
-        };
-        match redeemed {
-            // The page has an address of its own, so that a reload does not use up another code.
-            Some(link) => Ok(see_other(&recovered(&services, &browser, &link, login)?)),
-            None => {
-                // The result is not needed here, because the next attempt checks the limit.
-                let _ = services
-                    .rate_limits
-                    .recovery_failures
-                    .count_call(&from, services.now());
-                let mut reply = form(&services, &browser, (&name, login), true)?;
-                *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-                Ok(reply)
-            }
-        }
+        Err(_) => None,
     };
-    reply.await.unwrap_or_else(|error: InternalError| {
-        internal_error(&services, browser.language(), &error)
-    })
+    let Some(link) = redeemed else {
+        // The result is not needed here, because the next attempt checks the limit.
+        let _ = failures.count_call(&from, services.now());
+        let mut reply = recovery_form(&services, &browser, login, &name, true)?;
+        *reply.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+        return Ok(reply);
+    };
+    // The page has an address of its own, so that a reload does not use up another code.
+    let address = link_page_address(&services, &browser, &link, login)?;
+    Ok(see_other(&address))
 }
 
 /// Returns the address of the page after a valid code. It contains the link, which only this page can open, and only in
 /// this browser.
-fn recovered(
+fn link_page_address(
     services: &Services,
     browser: &Browser,
     link: &str,
@@ -183,42 +160,38 @@ pub(crate) struct RecoveredQuery {
 
 /// `GET /recover/done?link=..`
 pub(crate) async fn show_link(
-    State(services): State<Arc<Services>>,
-    browser: Browser,
+    Visitor { services, browser }: Visitor,
     query: Result<Query<RecoveredQuery>, QueryRejection>,
-) -> Response {
+) -> Result<Response, PageError> {
     let Query(RecoveredQuery { link, login }) = query.unwrap_or_default();
     let opened = services.sealing_keys.open(&purpose(&browser), &link).ok();
     let Some(link) = opened.and_then(|link| String::from_utf8(link.to_vec()).ok()) else {
-        return see_other(RECOVER);
+        return Ok(see_other(RECOVER));
     };
-    match open_login(&services, &browser, &login).await {
-        Ok(login) => page(
-            &RecoveredPage {
-                layout: layout(&services, browser.language()),
-                link,
-                back: login.map(to_sign_in),
-            },
-            None,
-        ),
-        Err(error) => internal_error(&services, browser.language(), &error),
-    }
+    let login = open_login(&services, &browser, &login).await?;
+    let template = RecoveredPage {
+        layout: layout(&services, browser.language()),
+        link,
+        back: login.map(to_sign_in),
+    };
+    Ok(page(&template, None))
 }
 
 /// The recovery form. It never shows the typed code again.
-fn form(
+fn recovery_form(
     services: &Services,
     browser: &Browser,
-    (name, login): (&str, Option<LoginId>),
+    login: Option<LoginId>,
+    name: &str,
     rejected: bool,
-) -> Result<Response, InternalError> {
-    let recover = RecoverPage {
+) -> Result<Response, PageError> {
+    let template = RecoverPage {
         layout: layout(services, browser.language()),
-        action: login.map_or_else(|| RECOVER.to_owned(), recover_address),
+        action: form_address(login),
         back: login.map_or_else(Link::to_start, to_sign_in),
         csrf: csrf::token(services, browser, RECOVER)?,
         name: name.chars().take(254).collect(),
         rejected,
     };
-    Ok(with_browser(page(&recover, None), services, browser))
+    Ok(with_browser(page(&template, None), services, browser))
 }

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, header};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tower_http::set_header::SetResponseHeaderLayer;
 use utoipa_axum::router::UtoipaMethodRouter;
 use utoipa_axum::routes;
 
@@ -159,8 +157,8 @@ const CREATION_ERRORS: &[ErrorCode] = &[
 ];
 
 /// The routes, below `/authenticator/api`.
-pub(crate) fn routes(services: &Arc<Services>) -> Router<Arc<Services>> {
-    let router = operations()
+pub(crate) fn routes() -> Router<Arc<Services>> {
+    operations()
         .into_iter()
         .fold(Router::new(), |router, operation| {
             let (_, paths, handler) = operation.described;
@@ -168,17 +166,11 @@ pub(crate) fn routes(services: &Arc<Services>) -> Router<Arc<Services>> {
                 .paths
                 .keys()
                 .fold(router, |router, path| router.route(path, handler.clone()))
-        });
-    router
-        .layer(from_fn_with_state(Arc::clone(services), limit_failures))
-        .layer(SetResponseHeaderLayer::overriding(
-            header::CACHE_CONTROL,
-            HeaderValue::from_static("no-store"),
-        ))
+        })
 }
 
 /// Rejects calls of other sites' pages, and limits the calls of a network with an invalid link or signature.
-async fn limit_failures(
+pub(crate) async fn limit_failures(
     State(services): State<Arc<Services>>,
     from: Network,
     request: Request,
@@ -193,8 +185,8 @@ async fn limit_failures(
             .get::<UnauthenticatedCaller>()
             .is_some()
     };
-    let limit = (&*services, &services.rate_limits.authenticator_failures);
-    rate_limits::failures(limit, from, request, next, failed, || {
+    let limit = &services.rate_limits.authenticator_failures;
+    rate_limits::limit_failures(&services, limit, from, request, next, failed, || {
         DeviceApiError::from(ErrorCode::TooManyRequests).into_response()
     })
     .await

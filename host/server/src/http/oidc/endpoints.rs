@@ -18,15 +18,14 @@ use crate::domain::sign_in::test_sign_in;
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::{authorization, is_form};
 use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::http::page_error::{ErrorTexts, PageError};
+use crate::http::page_routes::Visitor;
 use crate::http::pages::OperatorDetail;
-use crate::http::pages::link::Link;
-use crate::http::reply::{
-    ErrorReply, fault_in_words, internal_error, see_other, unavailable, with_browser,
-};
+use crate::http::reply::{fault_in_words, see_other, unavailable, with_browser};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login;
-use crate::http::sign_in::login::no_login;
-use crate::http::texts::PageLanguage;
+use crate::http::sign_in::login::no_login::disabled_application;
+use crate::http::sign_in::test_sign_in::open_test_sign_in;
 use crate::http::{operator_details, request_id};
 use crate::messages::Message;
 use crate::oidc::authorize::answer::{AuthenticatedAuthorization, AuthorizeOutcome};
@@ -37,7 +36,6 @@ use crate::oidc::bearer::{BearerError, BearerToken, token_of};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{discovery, userinfo};
 use assent_model::id::LoginId;
-use assent_model::language::Language;
 use assent_model::login::LoginRequest;
 use assent_model::redirect::RedirectPolicy;
 
@@ -80,7 +78,7 @@ pub(crate) async fn auth(
         let tried = parameters
             .get("redirect_uri")
             .and_then(|address| test_sign_in::id_from_address(&services, address));
-        let tried = crate::http::sign_in::test_sign_in::open(&services, &browser, tried).await?;
+        let tried = open_test_sign_in(&services, &browser, tried).await?;
         let accepted = authorize::check(
             &services,
             &parameters,
@@ -91,12 +89,14 @@ pub(crate) async fn auth(
     };
     let response = match reply.await {
         Ok(response) => response,
-        Err(AuthorizeError::Page(why)) => unanswerable(&services, language, &why).await,
+        Err(AuthorizeError::Page(why)) => unanswerable(&services, &why)
+            .await
+            .render(&services, language),
         Err(AuthorizeError::Answer(answer)) => {
             let login = LoginId::new(services.now(), &*services.entropy);
             deliver(&services, language, &answer, login).await
         }
-        Err(AuthorizeError::Internal(error)) => internal_error(&services, language, &error),
+        Err(AuthorizeError::Internal(error)) => PageError::from(error).render(&services, language),
     };
     with_browser(response, &services, &browser)
 }
@@ -104,15 +104,14 @@ pub(crate) async fn auth(
 /// `POST /oidc/auth`: the same request with its parameters in the body. The browser repeats it with GET, because it
 /// sends no `SameSite=Lax` cookie when another site posts.
 pub(crate) async fn auth_by_post(
-    State(services): State<Arc<Services>>,
-    PageLanguage(language): PageLanguage,
+    Visitor { services, .. }: Visitor,
     body: Bytes,
-) -> Response {
+) -> Result<Response, PageError> {
     match std::str::from_utf8(&body) {
         Ok(query) if query.len() <= 8 * 1024 && query.bytes().all(|b| b.is_ascii_graphic()) => {
-            see_other(&format!("/oidc/auth?{query}"))
+            Ok(see_other(&format!("/oidc/auth?{query}")))
         }
-        _ => unanswerable(&services, language, &Unanswerable::Request).await,
+        _ => Err(unanswerable(&services, &Unanswerable::Request).await),
     }
 }
 
@@ -140,10 +139,9 @@ async fn begin(
         return Err(AuthorizeError::Answer(accepted.login_required(services)));
     }
     let login_request = LoginRequest::Oidc(Box::new(request.clone()));
-    let begun = match login::begin::begin(services, browser, (login_request, None), session).await?
-    {
+    let begun = match login::begin::begin(services, browser, login_request, None, session).await {
         Ok(begun) => begun,
-        Err(page) => return Ok(page),
+        Err(error) => return Ok(error.render(services, browser.language())),
     };
     let Some(authenticated_user) = &begun.authenticated_user else {
         return Ok(begun.page(services).await?);
@@ -154,7 +152,6 @@ async fn begin(
         application: Some(&accepted.application),
         request,
         authenticated_user,
-        old: None,
         agreement: Agreement::Open,
     };
     let observer = test_sign_in::observer::observer(services, request.purpose);
@@ -168,7 +165,9 @@ async fn begin(
         let answer = answer::respond_silently(context, authenticated).await?;
         return Ok(match answer {
             Some(answer) => deliver(services, browser.language(), &answer, login).await,
-            None => unanswerable(services, browser.language(), &Unanswerable::Request).await,
+            None => unanswerable(services, &Unanswerable::Request)
+                .await
+                .render(services, browser.language()),
         });
     }
     Ok(match answer::respond(context, authenticated).await? {
@@ -182,26 +181,25 @@ async fn begin(
     })
 }
 
-async fn unanswerable(services: &Services, language: Language, why: &Unanswerable) -> Response {
+/// Returns the page of a request that has no valid application and redirect URI.
+async fn unanswerable(services: &Services, why: &Unanswerable) -> PageError {
     let what_happened = match why {
         Unanswerable::NoClient | Unanswerable::Client(_) => {
             Message::new("error-request-application")
         }
-        Unanswerable::Disabled(_) => {
-            return no_login::disabled_application(services, language, why);
-        }
+        Unanswerable::Disabled(_) => return disabled_application(why),
         Unanswerable::NoRedirectUri(_) => Message::new("error-request-no-address"),
         Unanswerable::RedirectUri { .. } => Message::new("error-request-address"),
         Unanswerable::Request => Message::new("error-request-unreadable"),
     };
-    let details = details(services, why).await;
-    ErrorReply {
+    ErrorTexts {
         status: StatusCode::BAD_REQUEST,
         title: Message::new("error-request"),
         what_happened,
         what_to_do: Message::new("error-request-again"),
     }
-    .render_detailed(services, language, why, (Link::to_start(), details))
+    .caused_by(why)
+    .with_details(details(services, why).await)
 }
 
 /// Returns the details that the application's operator needs to find the mistake.

@@ -18,8 +18,8 @@ use crate::http::fetch_metadata;
 use crate::http::fetch_metadata::Cause;
 use crate::http::forwarded::address_of;
 use crate::http::oidc::cors::Origins;
+use crate::http::page_error::PageError;
 use crate::http::pages::link::Link;
-use crate::http::reply::ErrorReply;
 use crate::http::texts::PageLanguage;
 use crate::messages::Message;
 use assent_model::language::Language;
@@ -44,7 +44,7 @@ pub(crate) async fn sign_in(
     request: Request,
     next: Next,
 ) -> Response {
-    paced(
+    limit_pages(
         &services,
         &services.rate_limits.login_pages_per_ip,
         from,
@@ -63,7 +63,7 @@ pub(crate) async fn sign_out(
     request: Request,
     next: Next,
 ) -> Response {
-    paced(
+    limit_pages(
         &services,
         &services.rate_limits.sign_out_pages_per_ip,
         from,
@@ -74,7 +74,7 @@ pub(crate) async fn sign_out(
     .await
 }
 
-async fn paced(
+async fn limit_pages(
     services: &Services,
     navigations: &Limit<Network>,
     from: Network,
@@ -91,7 +91,7 @@ async fn paced(
         Ok(()) => next.run(request).await,
         Err(exhausted) => {
             let refused = Message::new("error-too-many-network");
-            too_many_pages(services, language, exhausted, refused, next_link(&request))
+            PageError::too_many(exhausted, refused, next_link(&request)).render(services, language)
         }
     }
 }
@@ -122,8 +122,9 @@ pub(crate) async fn token(
 /// Limits the authentication failures of an address. The server checks the credentials first: valid ones pass, even
 /// after many failures of the same network. `failed` returns whether a response reports a failure; `too_many` is the
 /// interface's own rejection.
-pub(crate) async fn failures(
-    (services, limit): (&Services, &Limit<Network>),
+pub(crate) async fn limit_failures(
+    services: &Services,
+    limit: &Limit<Network>,
     from: Network,
     request: Request,
     next: Next,
@@ -176,29 +177,6 @@ pub(crate) fn try_again(address: &str) -> Link {
         address: address.to_owned(),
         text: Message::new("error-again"),
     }
-}
-
-/// The page for the user, with the exceeded limit, and with the link to use after the wait.
-pub(crate) fn too_many_pages(
-    services: &Services,
-    language: Language,
-    exhausted: RateLimitError,
-    what_happened: Message,
-    next: Link,
-) -> Response {
-    let page = ErrorReply {
-        status: StatusCode::TOO_MANY_REQUESTS,
-        title: Message::new("error-too-many"),
-        what_happened,
-        what_to_do: Message::new("error-wait").number(
-            "seconds",
-            i64::try_from(exhausted.seconds()).unwrap_or(i64::MAX),
-        ),
-    };
-    with_retry_after(
-        page.render_with(services, language, &"a rate limit is reached", next),
-        exhausted,
-    )
 }
 
 /// The response to a service that calls back too often.

@@ -14,7 +14,9 @@ use super::tone::Tone;
 use super::words::{PageTime, activity_message, actor_message, browser_of, origin_for, place_of};
 use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{InternalError, audit};
+use crate::http::page_error::PageError;
 use crate::http::portal::owner::Owner;
+use crate::http::reply::page;
 use crate::messages::Message;
 use assent_model::audit::{Entry, Event};
 use assent_model::id::{AuditId, DeviceId, Did};
@@ -45,11 +47,17 @@ pub(super) struct From {
 }
 
 /// `GET /activity`
-pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>) -> Response {
+pub(super) async fn list(
+    owner: Owner,
+    from: Result<Query<From>, QueryRejection>,
+) -> Result<Response, PageError> {
     let from = from.map(|Query(from)| from).unwrap_or_default();
     // An id of another form selects the first page.
     let before = from.before.parse().ok();
-    owner.page(activity_page(&owner, ActivityKind::from_name(&from.kind), before).await)
+    Ok(page(
+        &activity_page(&owner, ActivityKind::from_name(&from.kind), before).await?,
+        None,
+    ))
 }
 
 /// Returns the names of the user's devices.
@@ -89,7 +97,7 @@ async fn activity_page(
             names.applications.insert(id, name);
         }
         let action = targets.action_of(&services.store, &entry).await?;
-        let row = row(owner, (&entry, action), &names);
+        let row = row(owner, &entry, action.as_ref(), &names);
         rows.push((entry, row));
     }
     Ok(ActivityPage {
@@ -120,7 +128,7 @@ fn page_of(
     (found, last_shown.or(last_searched))
 }
 
-fn row(owner: &Owner, (entry, action): (&Entry, Option<PastAction>), names: &Names) -> ActivityRow {
+fn row(owner: &Owner, entry: &Entry, action: Option<&PastAction>, names: &Names) -> ActivityRow {
     let (services, user) = (&owner.services, &owner.signed_in.user);
     let application = match &entry.application {
         // The entry is about the server's own pages.
@@ -134,7 +142,7 @@ fn row(owner: &Owner, (entry, action): (&Entry, Option<PastAction>), names: &Nam
     let from = origin_for(user, entry);
     ActivityRow {
         tone: Tone::of_entry(entry),
-        what: activity_message(entry, action.as_ref(), &application),
+        what: activity_message(entry, action, &application),
         when: PageTime::new(entry.at),
         by: actor_message(user, entry, &application, &names.devices),
         place: from

@@ -1,46 +1,42 @@
 //! The start page: the user's applications, or the public page for browsers without a session.
 
-use std::sync::Arc;
-
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Response;
 
 use super::form_outcome::FormNotice;
 use super::pages::{ApplicationTile, ApplicationsPage, ButtonForm, SecurityCard, Tab, TileStart};
-
+use crate::domain::InternalError;
 use crate::domain::devices::{device, recovery};
 use crate::domain::portal::{self, SignInStart, UsableApplication};
-use crate::domain::{InternalError, Services};
-use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::operations::logos;
+use crate::http::page_error::PageError;
+use crate::http::page_routes::{PageRequest, Visitor};
 use crate::http::pages::{HomePage, initial_of};
 use crate::http::portal::owner::{Owner, is_enough};
-use crate::http::reply::{internal_error, layout, page, see_other, with_browser};
+use crate::http::reply::{layout, page, see_other, with_browser};
 use crate::http::saml::sign_on::start_purpose;
 use assent_model::id::Did;
 use assent_model::login::LocalPage;
 
 /// `GET /`
-pub(crate) async fn show(State(services): State<Arc<Services>>, browser: Browser) -> Response {
-    match browser.signed_in(&services).await {
-        Ok(Some(signed_in)) if is_enough(&services, LocalPage::Home, &signed_in) => {
-            let owner = Owner {
-                services,
-                browser,
-                signed_in,
-                notice: FormNotice::default(),
-            };
-            owner.page(applications_page(&owner).await)
-        }
-        Ok(_) => {
-            let home = HomePage {
-                layout: layout(&services, browser.language()),
-            };
-            with_browser(page(&home, None), &services, &browser)
-        }
-        Err(error) => internal_error(&services, browser.language(), &error),
-    }
+pub(crate) async fn show(Visitor { services, browser }: Visitor) -> Result<Response, PageError> {
+    let signed_in = browser.signed_in(&services).await?;
+    let Some(signed_in) = signed_in.filter(|user| is_enough(&services, LocalPage::Home, user))
+    else {
+        let home = HomePage {
+            layout: layout(&services, browser.language()),
+        };
+        return Ok(with_browser(page(&home, None), &services, &browser));
+    };
+    let owner = Owner {
+        services,
+        browser,
+        signed_in,
+        notice: FormNotice::default(),
+    };
+    let reply = async { Ok(page(&applications_page(&owner).await?, None)) };
+    Ok(owner.reply_form().response(reply.await))
 }
 
 async fn applications_page(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
@@ -92,16 +88,9 @@ fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, Int
 
 /// `GET /applications/{id}/start`: redirects to the application, which then requests a sign-in (OpenID Connect Core
 /// section 4).
-pub(super) async fn start(owner: Owner, Path(id): Path<String>) -> Response {
-    let reply = async {
-        let address = match id.parse::<Did>() {
-            Ok(id) => portal::login_address(&owner.services, &owner.signed_in.user, &id).await?,
-            Err(_) => None,
-        };
-        Ok(address.map_or_else(
-            || owner.nothing_here(Tab::Applications),
-            |address| see_other(address.as_str()),
-        ))
-    };
-    owner.reply(reply.await)
+pub(super) async fn start(owner: Owner, Path(id): Path<String>) -> Result<Response, PageError> {
+    let id: Did = Tab::Applications.parse_id(&id)?;
+    let address = portal::login_address(&owner.services, &owner.signed_in.user, &id).await?;
+    let address = address.ok_or_else(|| Tab::Applications.nothing_here())?;
+    Ok(see_other(address.as_str()))
 }

@@ -6,7 +6,9 @@ use axum::response::Response;
 
 use super::pages::{ConsentsPage, Tab};
 use crate::domain::InternalError;
+use crate::http::page_error::PageError;
 use crate::http::portal::owner::Owner;
+use crate::http::reply::page;
 use crate::http::sign_in::consent;
 use crate::http::sign_in::consent::WithdrawalNotice;
 
@@ -14,10 +16,10 @@ use crate::http::sign_in::consent::WithdrawalNotice;
 pub(super) async fn list(
     owner: Owner,
     notice: Result<Query<WithdrawalNotice>, QueryRejection>,
-) -> Response {
+) -> Result<Response, PageError> {
     // An address with a malformed query leads to the page, too.
     let notice = notice.map(|Query(notice)| notice).unwrap_or_default();
-    owner.page(consents_page(&owner, &notice).await)
+    Ok(page(&consents_page(&owner, &notice).await?, None))
 }
 
 async fn consents_page(
@@ -34,6 +36,6 @@ async fn consents_page(
         layout: owner.layout(),
         frame: owner.frame(Tab::Consents)?,
         consents: consent::list(services, browser, signed_in).await?,
-        withdrawn: consent::withdrawn(services, browser, signed_in, notice).await?,
+        withdrawn: consent::withdrawn_consent(services, browser, signed_in, notice).await?,
     })
 }

@@ -6,13 +6,14 @@ use axum::response::Response;
 
 use super::forms::PortalForm;
 use super::pages::{DeviceCard, DevicesPage, OnPhonePage, PhonePart, RevokeDevicePage, Tab};
-use super::sign_out::{signed_out, signed_out_again};
+use super::sign_out::{repeated_sign_out, sign_out_response};
 use super::words::PageTime;
 use crate::domain::InternalError;
 use crate::domain::devices::device;
 use crate::domain::devices::device::{OwnDevice, RenameOutcome};
 use crate::domain::devices::passkey_agreement;
 use crate::domain::portal::{self, EndForm, Revocation};
+use crate::http::page_error::PageError;
 use crate::http::pages::login::Scan;
 use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::{Owner, sign_in_url};
@@ -24,18 +25,18 @@ use assent_model::login::LocalPage;
 use assent_model::recovery::CodesOfDevice;
 
 /// `GET /devices`
-pub(super) async fn list(owner: Owner) -> Response {
-    owner.page(devices_page(&owner, None).await)
+pub(super) async fn list(owner: Owner) -> Result<Response, PageError> {
+    Ok(page(&devices_page(&owner, None).await?, None))
 }
 
 /// `GET /devices/add`: the way to set up another device.
-pub(super) async fn add(owner: Owner) -> Response {
-    owner.page(on_phone(&owner, PhonePart::Add))
+pub(super) async fn add(owner: Owner) -> Result<Response, PageError> {
+    Ok(page(&on_phone(&owner, PhonePart::Add)?, None))
 }
 
 /// `GET /devices/protection`: the way to the protection by face, finger or PIN.
-pub(super) async fn protection(owner: Owner) -> Response {
-    owner.page(on_phone(&owner, PhonePart::Protection))
+pub(super) async fn protection(owner: Owner) -> Result<Response, PageError> {
+    Ok(page(&on_phone(&owner, PhonePart::Protection)?, None))
 }
 
 fn on_phone(owner: &Owner, part: PhonePart) -> Result<OnPhonePage, InternalError> {
@@ -92,131 +93,109 @@ fn card(
 }
 
 /// `POST /devices/{id}/name`
-pub(super) async fn rename(Path(id): Path<String>, posted: PortalForm) -> Response {
+pub(super) async fn rename(posted: PortalForm) -> Result<Response, PageError> {
     let owner = &posted.owner;
-    let reply = async {
-        let Ok(id) = id.parse::<DeviceId>() else {
-            return Ok(owner.nothing_here(Tab::Devices));
-        };
-        let user = owner.signed_in.user.id;
-        let by = AuditContext::new(Actor::User(user), owner.browser.origin());
-        match device::rename(&owner.services, user, id, posted.field("name"), &by).await? {
-            RenameOutcome::Done => {
-                owner.redirect_with_result(LocalPage::Devices, FormResult::Renamed)
-            }
-            RenameOutcome::Unknown => Ok(owner.nothing_here(Tab::Devices)),
-            RenameOutcome::BadName => {
-                let mut response = page(&devices_page(owner, Some(id)).await?, None);
-                *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
-                Ok(response)
-            }
+    let id: DeviceId = Tab::Devices.parse_id(&posted.id)?;
+    let user = owner.signed_in.user.id;
+    let by = AuditContext::new(Actor::User(user), owner.browser.origin());
+    match device::rename(&owner.services, user, id, posted.field("name"), &by).await? {
+        RenameOutcome::Done => owner.redirect_with_result(LocalPage::Devices, FormResult::Renamed),
+        RenameOutcome::Unknown => Err(Tab::Devices.nothing_here()),
+        RenameOutcome::BadName => {
+            let mut response = page(&devices_page(owner, Some(id)).await?, None);
+            *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+            Ok(response)
         }
-    };
-    owner.reply(reply.await)
+    }
 }
 
 /// `POST /devices/{id}/passkey-sign-in`: stops the sign-in with the device's passkey. This reduces access, so any
 /// session of the user may do it.
-pub(super) async fn stop_passkey(Path(id): Path<String>, posted: PortalForm) -> Response {
+pub(super) async fn stop_passkey(posted: PortalForm) -> Result<Response, PageError> {
     let owner = &posted.owner;
-    let reply = async {
-        let Ok(id) = id.parse::<DeviceId>() else {
-            return Ok(owner.nothing_here(Tab::Devices));
-        };
-        let user = &owner.signed_in.user;
-        let Some((device, _)) = portal::device(&owner.services, user, id).await? else {
-            return Ok(owner.nothing_here(Tab::Devices));
-        };
-        let by = AuditContext::new(Actor::User(user.id), owner.browser.origin());
-        passkey_agreement::withdraw(&owner.services, user.id, &device, None, &by).await?;
-        owner.redirect_with_result(LocalPage::Devices, FormResult::PasskeyStopped)
+    let id: DeviceId = Tab::Devices.parse_id(&posted.id)?;
+    let user = &owner.signed_in.user;
+    let Some((device, _)) = portal::device(&owner.services, user, id).await? else {
+        return Err(Tab::Devices.nothing_here());
     };
-    owner.reply(reply.await)
+    let by = AuditContext::new(Actor::User(user.id), owner.browser.origin());
+    passkey_agreement::withdraw(&owner.services, user.id, &device, None, &by).await?;
+    owner.redirect_with_result(LocalPage::Devices, FormResult::PasskeyStopped)
 }
 
 /// `GET /devices/{id}/revoke`: the confirmation page, for users who signed in a moment ago. Other users must sign in
 /// again first.
-pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
-    let reply = async {
-        let Ok(id) = id.parse::<DeviceId>() else {
-            return Ok(owner.nothing_here(Tab::Devices));
-        };
-        let found = portal::device(&owner.services, &owner.signed_in.user, id).await?;
-        let Some((device, last)) = found else {
-            return Ok(owner.nothing_here(Tab::Devices));
-        };
-        let asked = LocalPage::RevokeDevice(id);
-        if !portal::is_recent(&owner.services, &owner.signed_in) {
-            return Ok(see_other(&sign_in_url(asked)));
-        }
-        let codes = portal::codes_of(&owner.services, &device).await?;
-        let question = RevokeDevicePage {
-            layout: owner.layout(),
-            frame: owner.frame(Tab::Devices)?,
-            name: device.name,
-            last,
-            codes: codes.map(PageTime::new),
-            form: owner.form(&asked.path())?,
-        };
-        Ok(page(&question, None))
+pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Result<Response, PageError> {
+    let id: DeviceId = Tab::Devices.parse_id(&id)?;
+    let found = portal::device(&owner.services, &owner.signed_in.user, id).await?;
+    let Some((device, last)) = found else {
+        return Err(Tab::Devices.nothing_here());
     };
-    owner.reply(reply.await)
+    let asked = LocalPage::RevokeDevice(id);
+    if !portal::is_recent(&owner.services, &owner.signed_in) {
+        return Ok(see_other(&sign_in_url(asked)));
+    }
+    let codes = portal::codes_of(&owner.services, &device).await?;
+    let question = RevokeDevicePage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Devices)?,
+        name: device.name,
+        last,
+        codes: codes.map(PageTime::new),
+        form: owner.form(&asked.path())?,
+    };
+    Ok(page(&question, None))
 }
 
 /// `POST /devices/{id}/revoke`
-pub(super) async fn revoke(Path(id): Path<String>, posted: PortalForm) -> Response {
+pub(super) async fn revoke(posted: PortalForm) -> Result<Response, PageError> {
     let owner = &posted.owner;
-    let reply = async {
-        let Ok(id) = id.parse::<DeviceId>() else {
-            return Ok(owner.nothing_here(Tab::Devices));
-        };
-        let codes = if posted.field("codes") == "keep" {
-            CodesOfDevice::Keep
-        } else {
-            CodesOfDevice::End
-        };
-        let revocation = portal::revoke(
-            &owner.services,
-            &owner.signed_in,
-            id,
-            codes,
-            owner.browser.origin(),
-        )
-        .await?;
-        match revocation {
-            Revocation::Done {
-                here: Some(ended), ..
-            } => {
-                signed_out(
-                    owner,
-                    ended,
-                    &ended_with_device(&owner.services, &owner.browser)?,
-                )
-                .await
-            }
-            Revocation::Done {
-                here: None,
-                not_notified,
-            } => owner.redirect_with_result(
-                LocalPage::Devices,
-                if not_notified {
-                    FormResult::RevokedNotNotified
-                } else {
-                    FormResult::Revoked
-                },
-            ),
-            Revocation::NotRecent => Ok(see_other(&sign_in_url(LocalPage::RevokeDevice(id)))),
-            Revocation::Unknown if owner.sent_before(EndForm::Device(id)).await? => {
-                revoked_before(owner).await
-            }
-            Revocation::Unknown => Ok(owner.nothing_here(Tab::Devices)),
-        }
+    let id: DeviceId = Tab::Devices.parse_id(&posted.id)?;
+    let codes = if posted.field("codes") == "keep" {
+        CodesOfDevice::Keep
+    } else {
+        CodesOfDevice::End
     };
-    owner.reply(reply.await)
+    let revocation = portal::revoke(
+        &owner.services,
+        &owner.signed_in,
+        id,
+        codes,
+        owner.browser.origin(),
+    )
+    .await?;
+    match revocation {
+        Revocation::Done {
+            here: Some(ended), ..
+        } => {
+            sign_out_response(
+                owner,
+                ended,
+                &ended_with_device(&owner.services, &owner.browser)?,
+            )
+            .await
+        }
+        Revocation::Done {
+            here: None,
+            not_notified,
+        } => owner.redirect_with_result(
+            LocalPage::Devices,
+            if not_notified {
+                FormResult::RevokedNotNotified
+            } else {
+                FormResult::Revoked
+            },
+        ),
+        Revocation::NotRecent => Ok(see_other(&sign_in_url(LocalPage::RevokeDevice(id)))),
+        Revocation::Unknown if owner.sent_before(EndForm::Device(id)).await? => {
+            revoked_before(owner).await
+        }
+        Revocation::Unknown => Err(Tab::Devices.nothing_here()),
+    }
 }
 
 /// Responds to a form that revoked its device before, in this session or in one that the device approved.
-async fn revoked_before(owner: &Owner) -> Result<Response, InternalError> {
+async fn revoked_before(owner: &Owner) -> Result<Response, PageError> {
     let Owner {
         services, browser, ..
     } = owner;
@@ -224,7 +203,7 @@ async fn revoked_before(owner: &Owner) -> Result<Response, InternalError> {
         Some(_) => owner.redirect_with_result(LocalPage::Devices, FormResult::Revoked),
         None => {
             let afterwards = ended_with_device(services, browser)?;
-            signed_out_again(services, browser, &afterwards, true).await
+            repeated_sign_out(services, browser, &afterwards, true).await
         }
     }
 }

@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
 use axum::response::{IntoResponse, Response};
 
 use super::pages::ButtonForm;
-use super::sign_out::{ENDED, signed_out_again};
+use super::sign_out::{ENDED, repeated_sign_out};
 use crate::domain::portal::{self, EndForm};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
-use crate::http::csrf::UserToken;
+use crate::http::page_error::PageError;
+use crate::http::page_routes::{PageRequest, ReplyForm};
 use crate::http::portal::form_outcome::{FormResult, csrf_purpose};
 use crate::http::portal::owner::Owner;
-use crate::http::reply::{forged, internal_error, other_user, see_other};
+use crate::http::reply::see_other;
 use crate::http::sign_in::session_end::ended_with_device;
 use assent_model::login::LocalPage;
 
@@ -39,7 +40,7 @@ impl Owner {
         &self,
         page: LocalPage,
         result: FormResult,
-    ) -> Result<Response, InternalError> {
+    ) -> Result<Response, PageError> {
         let token = csrf::token(
             &self.services,
             &self.browser,
@@ -56,6 +57,8 @@ impl Owner {
 /// A form of the portal with a verified token.
 pub(super) struct PortalForm {
     pub(super) owner: Owner,
+    /// The id in the address; empty if it has none.
+    pub(super) id: String,
     fields: Vec<(String, String)>,
 }
 
@@ -79,8 +82,9 @@ async fn signed_out_before(
     services: &Services,
     browser: &Browser,
     form: EndForm,
-    (action, token): (&str, &str),
-) -> Result<Option<Response>, InternalError> {
+    action: &str,
+    token: &str,
+) -> Result<Option<Response>, PageError> {
     if browser.signed_in(services).await?.is_some() {
         return Ok(None);
     }
@@ -95,7 +99,7 @@ async fn signed_out_before(
         EndForm::Everywhere | EndForm::Session(_) => ENDED.to_owned(),
     };
     let waits = browser.session_id().is_some();
-    let response = signed_out_again(services, browser, &afterwards, waits).await?;
+    let response = repeated_sign_out(services, browser, &afterwards, waits).await?;
     Ok(Some(response))
 }
 
@@ -104,6 +108,10 @@ impl FromRequest<Arc<Services>> for PortalForm {
 
     async fn from_request(request: Request, services: &Arc<Services>) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
+        let Path(segments) =
+            Path::<Vec<(String, String)>>::from_request_parts(&mut parts, services)
+                .await
+                .map_err(IntoResponse::into_response)?;
         let action = parts.uri.path().to_owned();
         let owner = match Owner::from_request_parts(&mut parts, services).await {
             Ok(owner) => Ok(owner),
@@ -122,32 +130,37 @@ impl FromRequest<Arc<Services>> for PortalForm {
         let owner = match owner {
             Ok(owner) => owner,
             Err((rejected, form, browser)) => {
-                let proof = (action.as_str(), field_of(&fields, "csrf"));
-                let repeated = signed_out_before(services, &browser, form, proof).await;
+                let token = field_of(&fields, "csrf");
+                let repeated = signed_out_before(services, &browser, form, &action, token).await;
                 return Err(match repeated {
                     Ok(response) => response.unwrap_or(rejected),
-                    Err(error) => internal_error(services, browser.language(), &error),
+                    Err(error) => error.render(services, browser.language()),
                 });
             }
         };
-        let posted = Self { owner, fields };
-        let Owner {
-            browser, signed_in, ..
-        } = &posted.owner;
-        let (user, token) = (Some(signed_in.user.id), posted.field("csrf"));
-        match csrf::check_user_token(services, browser, &action, user, token) {
-            Ok(UserToken::Valid) => Ok(posted),
-            Ok(UserToken::OtherUser) => {
-                let page = match LocalPage::from_path(&action) {
-                    // The device of the other user.
-                    LocalPage::RevokeDevice(_) => LocalPage::Devices,
-                    page => page,
-                };
-                let page = page.path().into_owned();
-                Err(other_user(services, browser.language(), page))
-            }
-            Ok(UserToken::Forged) => Err(forged(services, browser.language())),
-            Err(error) => Err(internal_error(services, browser.language(), &error)),
-        }
+        let (browser, user) = (&owner.browser, owner.signed_in.user.id);
+        let page = || match LocalPage::from_path(&action) {
+            // The device of the other user.
+            LocalPage::RevokeDevice(_) => LocalPage::Devices.path().into_owned(),
+            page => page.path().into_owned(),
+        };
+        let token = field_of(&fields, "csrf");
+        csrf::require_user(services, browser, &action, Some(user), token, page)
+            .map_err(|error| error.render(services, browser.language()))?;
+        Ok(Self {
+            owner,
+            fields,
+            id: segments
+                .into_iter()
+                .next()
+                .map(|(_, id)| id)
+                .unwrap_or_default(),
+        })
+    }
+}
+
+impl PageRequest for PortalForm {
+    fn reply_form(&self) -> ReplyForm {
+        self.owner.reply_form()
     }
 }

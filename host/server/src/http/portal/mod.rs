@@ -22,17 +22,16 @@ mod words;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Query, State};
 use axum::response::Response;
-use axum::routing::{get, post};
 use serde::Deserialize;
 
-use super::context::Browser;
-use super::reply::{internal_error, see_other, with_browser};
+use super::page_error::PageError;
+use super::page_routes::{Visitor, get, post};
 use crate::domain::Services;
-use crate::domain::sign_in::login;
-use assent_model::login::{LocalPage, LoginRequest};
+use crate::http::sign_in::login::begin::begin_local;
+use assent_model::login::LocalPage;
 
 /// The pages for signed-in users, except the start page.
 pub(super) fn routes() -> Router<Arc<Services>> {
@@ -45,19 +44,19 @@ pub(super) fn routes() -> Router<Arc<Services>> {
         .route("/devices/{id}/passkey-sign-in", post(devices::stop_passkey))
         .route(
             "/devices/{id}/revoke",
-            get(devices::question).post(devices::revoke),
+            get(devices::question).merge(post(devices::revoke)),
         )
         .route(
             "/devices/recovery-codes",
-            get(recovery_codes::show).post(recovery_codes::ask),
+            get(recovery_codes::show).merge(post(recovery_codes::ask)),
         )
         .route(
             "/devices/recovery-codes/{id}",
-            get(recovery_codes::request).post(recovery_codes::create),
+            get(recovery_codes::request).merge(post(recovery_codes::create)),
         )
         .route(
             "/devices/recovery-codes/{id}/decided",
-            get(recovery_codes::decided),
+            get(recovery_codes::await_decision),
         )
         .route(
             "/devices/recovery-codes/{id}/confirm",
@@ -84,30 +83,9 @@ pub(super) struct SignInTarget {
 /// `GET /sign-in`: signs the user in, and redirects to a page of the portal. It begins a new login even if the user is
 /// signed in.
 pub(super) async fn sign_in(
-    State(services): State<Arc<Services>>,
-    browser: Browser,
+    Visitor { services, browser }: Visitor,
     to: Result<Query<SignInTarget>, QueryRejection>,
-) -> Response {
+) -> Result<Response, PageError> {
     let SignInTarget { to } = to.map(|Query(to)| to).unwrap_or_default();
-    let request = LoginRequest::Local {
-        page: LocalPage::from_path(&to),
-    };
-    let from = Some(browser.source(&services));
-    match login::begin(
-        &services,
-        request,
-        browser.digest(),
-        browser.context(&services),
-        None,
-        from,
-    )
-    .await
-    {
-        Ok(login) => with_browser(
-            see_other(&format!("/login/{}", login.id)),
-            &services,
-            &browser,
-        ),
-        Err(error) => internal_error(&services, browser.language(), &error),
-    }
+    begin_local(&services, &browser, LocalPage::from_path(&to)).await
 }

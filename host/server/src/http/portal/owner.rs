@@ -1,5 +1,6 @@
 //! The signed-in user of the portal.
 
+use std::str::FromStr;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -13,11 +14,13 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::home::signed_in_header;
-use crate::http::layout::{Layout, Page};
+use crate::http::layout::Layout;
+use crate::http::page_error::{ErrorTexts, PageError};
+use crate::http::page_routes::{PageRequest, ReplyForm};
 use crate::http::pages::link::Link;
 use crate::http::portal::form_outcome::FormNotice;
 use crate::http::portal::pages::{Frame, Tab};
-use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other, with_browser};
+use crate::http::reply::{layout, see_other, with_browser};
 use crate::messages::Message;
 use assent_model::login::LocalPage;
 
@@ -62,7 +65,7 @@ impl FromRequestParts<Arc<Services>> for Owner {
                 services,
                 &browser,
             )),
-            Err(error) => Err(internal_error(services, browser.language(), &error)),
+            Err(error) => Err(PageError::from(error).render(services, browser.language())),
         }
     }
 }
@@ -92,46 +95,37 @@ impl Owner {
         })
     }
 
-    /// Returns the page, or an error page if it failed.
-    pub(super) fn reply(&self, reply: Result<Response, InternalError>) -> Response {
-        let response = reply.unwrap_or_else(|error| {
-            internal_error(&self.services, self.browser.language(), &error)
-        });
-        with_browser(response, &self.services, &self.browser)
-    }
-
     /// Whether the user sent this form a moment ago, and its response may be lost.
     pub(super) async fn sent_before(&self, form: EndForm) -> Result<bool, InternalError> {
         portal::was_sent(&self.services, self.signed_in.user.id, form).await
     }
+}
 
-    /// Renders a page of the portal.
-    pub(super) fn page(&self, template: Result<impl Page, InternalError>) -> Response {
-        self.reply(template.map(|template| page(&template, None)))
+impl PageRequest for Owner {
+    fn reply_form(&self) -> ReplyForm {
+        ReplyForm::new(&self.services, &self.browser).with_browser(&self.browser)
     }
+}
 
-    /// The response for an object that does not exist or belongs to another user, which it does not reveal.
-    pub(super) fn nothing_here(&self, back: Tab) -> Response {
-        ErrorReply {
+impl Tab {
+    /// The response for an object that does not exist or belongs to another user, which it does not reveal. Its link
+    /// leads to this tab.
+    pub(super) fn nothing_here(self) -> PageError {
+        ErrorTexts {
             status: StatusCode::NOT_FOUND,
             title: Message::new("error-not-found"),
             what_happened: Message::new("portal-not-found"),
             what_to_do: Message::new("portal-not-found-advice"),
         }
-        .render_with(
-            &self.services,
-            self.browser.language(),
-            &"the user has no such object",
-            back.link(),
-        )
-    }
-}
-
-impl Tab {
-    fn link(self) -> Link {
-        Link {
+        .caused_by("the user has no such object")
+        .with_link(Link {
             address: self.path().to_owned(),
             text: self.label(),
-        }
+        })
+    }
+
+    /// Parses the id of an object on this tab.
+    pub(super) fn parse_id<Id: FromStr>(self, id: &str) -> Result<Id, PageError> {
+        id.parse().map_err(|_| self.nothing_here())
     }
 }

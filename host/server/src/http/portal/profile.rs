@@ -9,7 +9,8 @@ use super::words::{FactValue, claim, fact_values};
 use crate::domain::InternalError;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::portal::{self, VisibleClaims};
-use crate::http::operations::rate_limits::{too_many_pages, try_again};
+use crate::http::operations::rate_limits::try_again;
+use crate::http::page_error::PageError;
 use crate::http::portal::owner::Owner;
 use crate::http::reply::page;
 use crate::messages::Message;
@@ -17,25 +18,23 @@ use assent_model::id::Did;
 use assent_model::user::User;
 
 /// `GET /profile`
-pub(super) async fn show(owner: Owner) -> Response {
-    let made = async {
-        let user = &owner.signed_in.user;
-        let usable = portal::applications(&owner.services, user).await?;
-        let applications = usable
-            .into_iter()
-            .map(|usable| (format!("/profile/{}", usable.id), usable.name));
-        Ok(ProfilePage {
-            layout: owner.layout(),
-            frame: owner.frame(Tab::Profile)?,
-            facts: facts(user),
-            technical: vec![Fact {
-                label: Message::new("claim-user-did"),
-                values: vec![written(user.did.as_str())],
-            }],
-            applications: applications.collect(),
-        })
+pub(super) async fn show(owner: Owner) -> Result<Response, PageError> {
+    let user = &owner.signed_in.user;
+    let usable = portal::applications(&owner.services, user).await?;
+    let applications = usable
+        .into_iter()
+        .map(|usable| (format!("/profile/{}", usable.id), usable.name));
+    let template = ProfilePage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Profile)?,
+        facts: facts(user),
+        technical: vec![Fact {
+            label: Message::new("claim-user-did"),
+            values: vec![stored_value(user.did.as_str())],
+        }],
+        applications: applications.collect(),
     };
-    owner.page(made.await)
+    Ok(page(&template, None))
 }
 
 /// The stored data about a user, without empty values.
@@ -82,12 +81,12 @@ fn facts(user: &User) -> Vec<Fact> {
     let mut facts: Vec<Fact> = known
         .map(|(label, text)| Fact {
             label,
-            values: vec![written(text)],
+            values: vec![stored_value(text)],
         })
         .collect();
     let lines = profile.address.in_lines();
     if !lines.is_empty() {
-        let values = lines.iter().map(|line| written(line)).collect();
+        let values = lines.iter().map(|line| stored_value(line)).collect();
         facts.push(Fact {
             label: Message::new("claim-address"),
             values,
@@ -97,41 +96,31 @@ fn facts(user: &User) -> Vec<Fact> {
 }
 
 /// Returns a value as it is stored.
-fn written(text: &str) -> FactValue {
+fn stored_value(text: &str) -> FactValue {
     FactValue::Words(Message::new("claim-value").text("value", text))
 }
 
 /// `GET /profile/{application}`
-pub(super) async fn show_claims(owner: Owner, Path(id): Path<String>) -> Response {
-    let reply = async {
-        let Some(_held) = owner
-            .services
-            .rate_limits
-            .claims_views
-            .hold(owner.signed_in.user.id)
-        else {
-            let (refused, again) = (
-                Message::new("error-too-many-here"),
-                try_again(&format!("/profile/{id}")),
-            );
-            return Ok(too_many_pages(
-                &owner.services,
-                owner.browser.language(),
-                RateLimitError::SOON,
-                refused,
-                again,
-            ));
-        };
-        let visible = match id.parse::<Did>() {
-            Ok(id) => portal::seen_by(&owner.services, &owner.signed_in.user, &id).await?,
-            Err(_) => None,
-        };
-        let Some(visible) = visible else {
-            return Ok(owner.nothing_here(Tab::Profile));
-        };
-        Ok(page(&claims_page(&owner, visible)?, None))
+pub(super) async fn show_claims(
+    owner: Owner,
+    Path(id): Path<String>,
+) -> Result<Response, PageError> {
+    let Some(_held) = owner
+        .services
+        .rate_limits
+        .claims_views
+        .hold(owner.signed_in.user.id)
+    else {
+        return Err(PageError::too_many(
+            RateLimitError::SOON,
+            Message::new("error-too-many-here"),
+            try_again(&format!("/profile/{id}")),
+        ));
     };
-    owner.reply(reply.await)
+    let id: Did = Tab::Profile.parse_id(&id)?;
+    let visible = portal::seen_by(&owner.services, &owner.signed_in.user, &id).await?;
+    let visible = visible.ok_or_else(|| Tab::Profile.nothing_here())?;
+    Ok(page(&claims_page(&owner, visible)?, None))
 }
 
 fn claims_page(owner: &Owner, visible: VisibleClaims) -> Result<VisibleClaimsPage, InternalError> {

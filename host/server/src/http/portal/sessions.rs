@@ -1,24 +1,25 @@
 //! The browsers in which the user is signed in.
 
-use axum::extract::Path;
 use axum::response::Response;
 
 use super::forms::PortalForm;
 use super::pages::{SessionCard, SessionsPage, Tab};
-use super::sign_out::{ENDED, signed_out};
+use super::sign_out::{ENDED, sign_out_response};
 use super::words::{PageTime, browser_of, place_of};
 use crate::domain::InternalError;
 use crate::domain::portal::{self, EndForm, EndedSession};
 use crate::domain::sessions::session;
+use crate::http::page_error::PageError;
 use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::Owner;
+use crate::http::reply::page;
 use assent_model::id::SessionId;
 use assent_model::login::LocalPage;
 use assent_store::OpenSession;
 
 /// `GET /sessions`
-pub(super) async fn list(owner: Owner) -> Response {
-    owner.page(sessions_page(&owner).await)
+pub(super) async fn list(owner: Owner) -> Result<Response, PageError> {
+    Ok(page(&sessions_page(&owner).await?, None))
 }
 
 async fn sessions_page(owner: &Owner) -> Result<SessionsPage, InternalError> {
@@ -58,66 +59,55 @@ fn card(owner: &Owner, open: OpenSession) -> Result<SessionCard, InternalError> 
 }
 
 /// `POST /sessions/{id}/end`
-pub(super) async fn end(Path(id): Path<String>, posted: PortalForm) -> Response {
+pub(super) async fn end(posted: PortalForm) -> Result<Response, PageError> {
     let owner = &posted.owner;
-    let reply = async {
-        let Ok(id) = id.parse::<SessionId>() else {
-            return Ok(owner.nothing_here(Tab::Sessions));
-        };
-        if id == owner.signed_in.session.id {
-            return sign_out_here(owner).await;
-        }
-        let ended = portal::end(
-            &owner.services,
-            &owner.signed_in.user,
-            id,
-            owner.browser.origin(),
-        )
-        .await?;
-        let result = match ended {
-            Some(EndedSession { not_notified: true }) => FormResult::EndedNotNotified,
-            Some(EndedSession {
-                not_notified: false,
-            }) => FormResult::Ended,
-            None if owner.sent_before(EndForm::Session(id)).await? => FormResult::Ended,
-            None => return Ok(owner.nothing_here(Tab::Sessions)),
-        };
-        owner.redirect_with_result(LocalPage::Sessions, result)
+    let id: SessionId = Tab::Sessions.parse_id(&posted.id)?;
+    if id == owner.signed_in.session.id {
+        return sign_out_here(owner).await;
+    }
+    let ended = portal::end(
+        &owner.services,
+        &owner.signed_in.user,
+        id,
+        owner.browser.origin(),
+    )
+    .await?;
+    let result = match ended {
+        Some(EndedSession { not_notified: true }) => FormResult::EndedNotNotified,
+        Some(EndedSession {
+            not_notified: false,
+        }) => FormResult::Ended,
+        None if owner.sent_before(EndForm::Session(id)).await? => FormResult::Ended,
+        None => return Err(Tab::Sessions.nothing_here()),
     };
-    owner.reply(reply.await)
+    owner.redirect_with_result(LocalPage::Sessions, result)
 }
 
 /// `POST /sessions/end-others`
-pub(super) async fn end_others(posted: PortalForm) -> Response {
+pub(super) async fn end_others(posted: PortalForm) -> Result<Response, PageError> {
     let owner = &posted.owner;
-    let reply = async {
-        let EndedSession { not_notified } =
-            portal::end_others(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
-        owner.redirect_with_result(
-            LocalPage::Sessions,
-            if not_notified {
-                FormResult::OthersEndedNotNotified
-            } else {
-                FormResult::OthersEnded
-            },
-        )
-    };
-    owner.reply(reply.await)
+    let EndedSession { not_notified } =
+        portal::end_others(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
+    owner.redirect_with_result(
+        LocalPage::Sessions,
+        if not_notified {
+            FormResult::OthersEndedNotNotified
+        } else {
+            FormResult::OthersEnded
+        },
+    )
 }
 
 /// `POST /sessions/end-all`: ends the other sessions, and then this one, whose service providers this browser can
 /// notify.
-pub(super) async fn end_all(posted: PortalForm) -> Response {
+pub(super) async fn end_all(posted: PortalForm) -> Result<Response, PageError> {
     let owner = &posted.owner;
-    let reply = async {
-        portal::end_others(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
-        sign_out_here(owner).await
-    };
-    owner.reply(reply.await)
+    portal::end_others(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
+    sign_out_here(owner).await
 }
 
 /// Ends the session of this browser, like a sign-out.
-async fn sign_out_here(owner: &Owner) -> Result<Response, InternalError> {
+async fn sign_out_here(owner: &Owner) -> Result<Response, PageError> {
     let ended = session::end(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
-    signed_out(owner, ended, ENDED).await
+    sign_out_response(owner, ended, ENDED).await
 }

@@ -2,8 +2,9 @@
 
 use axum::response::Response;
 
-use crate::domain::{InternalError, Services};
+use crate::domain::Services;
 use crate::http::context::Browser;
+use crate::http::page_error::PageError;
 use crate::http::portal::owner::Owner;
 use crate::http::reply::see_other;
 use crate::http::saml::logout;
@@ -15,17 +16,17 @@ pub(super) const ENDED: &str = "/session/ended";
 
 /// Responds after the end of this browser's session. The browser notifies the service providers, and then shows the
 /// page for the user. Without service providers it redirects to `afterwards` at once.
-pub(super) async fn signed_out(
+pub(super) async fn sign_out_response(
     owner: &Owner,
     ended: SessionEnd,
     afterwards: &str,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let Owner {
         services, browser, ..
     } = owner;
     let ended = ended.held_by(browser.digest());
     if ended.participants.is_empty() && ended.ended_before {
-        return signed_out_again(services, browser, afterwards, true).await;
+        return repeated_sign_out(services, browser, afterwards, true).await;
     }
     let response = if ended.participants.is_empty() {
         see_other(afterwards)
@@ -44,12 +45,12 @@ pub(super) async fn signed_out(
 
 /// Responds after another request of this browser ended its session. The browser discards the response to that one, so
 /// this one must lead to the same service providers. `waits` is whether the other request may still be in progress.
-pub(super) async fn signed_out_again(
+pub(super) async fn repeated_sign_out(
     services: &Services,
     browser: &Browser,
     afterwards: &str,
     waits: bool,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let begun =
         logout::notifying(services, browser.digest(), &LogoutContinuation::Page, waits).await?;
     let response = begun.unwrap_or_else(|| see_other(afterwards));

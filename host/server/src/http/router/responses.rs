@@ -14,8 +14,8 @@ use crate::domain::Services;
 use crate::http::assets;
 use crate::http::operations::branding;
 use crate::http::operations::measured_request::MeasuredRequest;
+use crate::http::page_error::ErrorTexts;
 use crate::http::refusals::RefusalForm;
-use crate::http::reply::ErrorReply;
 use crate::http::texts::PageLanguage;
 use crate::http::traced_request::record_route;
 use crate::messages::Message;
@@ -69,13 +69,14 @@ pub(super) async fn not_found(
             .text("address", format!("{}{path}", services.settings.origin())),
         None => Message::new("error-not-found-advice"),
     };
-    ErrorReply {
+    ErrorTexts {
         status: StatusCode::NOT_FOUND,
         title: Message::new("error-not-found"),
         what_happened: Message::new("error-not-found-happened"),
         what_to_do,
     }
-    .render(&services, language, &uri.path())
+    .caused_by(uri.path())
+    .render(&services, language)
 }
 
 /// Returns the path of the public document that a path with a doubled or final slash means.

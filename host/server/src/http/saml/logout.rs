@@ -1,24 +1,21 @@
 //! Single logout: the messages of service providers, and the page that notifies them one after the other.
 
-use std::sync::Arc;
-
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use crate::domain::{InternalError, Services};
-use crate::http::context::Browser;
 use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;
+use crate::http::page_error::PageError;
+use crate::http::page_routes::Visitor;
 use crate::http::pages::sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
 use crate::http::reply::{
-    ErrorReply, Framing, internal_error, layout, nonce, page, page_with_frames, page_with_script,
-    see_other,
+    Framing, layout, nonce, page, page_with_frames, page_with_script, see_other,
 };
-use crate::http::saml::sign_on::posted;
-use crate::http::sign_in::sign_out::sign_out_here;
-use crate::http::texts::PageLanguage;
+use crate::http::saml::sign_on::message_page;
+use crate::http::sign_in::sign_out::sign_out_error;
 use crate::messages::Message;
 use crate::saml::logout::{
     self, LogoutEnd, LogoutError, LogoutStart, LogoutView, Outgoing, Unanswerable,
@@ -32,55 +29,49 @@ use assent_saml_core::binding::{BindingError, Incoming, MessageKind};
 
 /// `GET /sso/SingleLogoutService/{applicationId}`: a message by redirect.
 pub(crate) async fn service(
-    State(services): State<Arc<Services>>,
+    Visitor { services, browser }: Visitor,
     Path(application): Path<String>,
     RawQuery(query): RawQuery,
-    PageLanguage(language): PageLanguage,
-) -> Response {
-    let reply = async {
-        let incoming = Incoming::read_redirect(query.unwrap_or_default().as_bytes())?;
-        serve(&services, language, &application, &incoming).await
-    };
-    match reply.await {
-        Ok(response) => response,
-        Err(rejected) => refused(&services, language, &application, &rejected).await,
-    }
+) -> Result<Response, PageError> {
+    let incoming = Incoming::read_redirect(query.unwrap_or_default().as_bytes());
+    serve(&services, browser.language(), &application, incoming).await
 }
 
 /// `POST /sso/SingleLogoutService/{applicationId}`: a message by form.
 pub(crate) async fn service_by_post(
-    State(services): State<Arc<Services>>,
+    Visitor { services, browser }: Visitor,
     Path(application): Path<String>,
-    PageLanguage(language): PageLanguage,
     headers: HeaderMap,
     body: Bytes,
-) -> Response {
-    let reply = async {
-        if !is_form(&headers) {
-            return Err(BindingError::Missing.into());
-        }
-        serve(
-            &services,
-            language,
-            &application,
-            &Incoming::read_post(&body)?,
-        )
-        .await
+) -> Result<Response, PageError> {
+    let incoming = match is_form(&headers) {
+        true => Incoming::read_post(&body),
+        false => Err(BindingError::Missing),
     };
-    match reply.await {
-        Ok(response) => response,
-        Err(rejected) => refused(&services, language, &application, &rejected).await,
-    }
+    serve(&services, browser.language(), &application, incoming).await
 }
 
 async fn serve(
     services: &Services,
     language: Language,
     application: &str,
+    incoming: Result<Incoming, BindingError>,
+) -> Result<Response, PageError> {
+    let served = async { receive(services, language, application, &incoming?).await };
+    match served.await {
+        Ok(response) => Ok(response),
+        Err(rejected) => Err(logout_error(services, application, rejected).await),
+    }
+}
+
+async fn receive(
+    services: &Services,
+    language: Language,
+    application: &str,
     incoming: &Incoming,
 ) -> Result<Response, LogoutError> {
     match incoming.kind() {
-        MessageKind::Request => Ok(proceed(
+        MessageKind::Request => Ok(logout_page(
             services,
             language,
             logout::requested(services, application, incoming).await?,
@@ -109,7 +100,7 @@ pub(crate) async fn notify(
     browser: Digest,
 ) -> Result<Response, InternalError> {
     let begun = logout::begin(services, ended, continuation, (Some(browser), None)).await?;
-    Ok(proceed(services, language, begun))
+    Ok(logout_page(services, language, begun))
 }
 
 /// Returns the response to a repeated sign-out: the browser goes to the page of the logout that its first request
@@ -124,7 +115,7 @@ pub(crate) async fn notifying(
     Ok(begun.map(|id| see_other(&address(id))))
 }
 
-fn proceed(services: &Services, language: Language, begun: LogoutStart) -> Response {
+fn logout_page(services: &Services, language: Language, begun: LogoutStart) -> Response {
     match begun {
         LogoutStart::Notifying(id) => see_other(&address(id)),
         LogoutStart::Finished(finished) => finish(services, language, finished),
@@ -161,7 +152,7 @@ fn send(services: &Services, language: Language, message: Outgoing, shown: Frami
             name,
             action,
             fields,
-        } => posted(services, language, name, &action, fields, shown),
+        } => message_page(services, language, name, &action, fields, shown),
     }
 }
 
@@ -173,61 +164,49 @@ fn address(id: LogoutId) -> String {
 /// `GET /sso/logout/{id}`: the page of the service provider that is notified now. It reloads itself when the time of
 /// that service provider has expired, or after its response.
 pub(crate) async fn show(
-    State(services): State<Arc<Services>>,
+    Visitor { services, browser }: Visitor,
     Path(id): Path<String>,
-    browser: Browser,
-) -> Response {
-    let reply = async {
-        let Ok(id) = id.parse::<LogoutId>() else {
-            return Ok(see_other("/session/ended"));
-        };
-        Ok(
-            match logout::view(&services, id, &browser.digests()).await? {
-                LogoutView::Notifying {
-                    name,
-                    request,
-                    turn,
-                    of,
-                } => {
-                    let logout_page = SamlLogoutPage {
-                        layout: layout(&services, browser.language()),
-                        application: name,
-                        frame: format!("{}/{request}", address(id)),
-                        turn: u32::try_from(turn).unwrap_or(u32::MAX),
-                        of: u32::try_from(of).unwrap_or(u32::MAX),
-                        seconds: services.settings.saml.logout_timeout.whole_seconds(),
-                    };
-                    page_with_frames(&services, &logout_page)
-                }
-                LogoutView::Finished(finished) => finish(&services, browser.language(), finished),
-                LogoutView::Unknown => see_other("/session/ended"),
-            },
-        )
+) -> Result<Response, PageError> {
+    let Ok(id) = id.parse::<LogoutId>() else {
+        return Ok(see_other("/session/ended"));
     };
-    reply.await.unwrap_or_else(|error: InternalError| {
-        internal_error(&services, browser.language(), &error)
-    })
+    Ok(
+        match logout::view(&services, id, &browser.digests()).await? {
+            LogoutView::Notifying {
+                name,
+                request,
+                turn,
+                of,
+            } => {
+                let logout_page = SamlLogoutPage {
+                    layout: layout(&services, browser.language()),
+                    application: name,
+                    frame: format!("{}/{request}", address(id)),
+                    turn: u32::try_from(turn).unwrap_or(u32::MAX),
+                    of: u32::try_from(of).unwrap_or(u32::MAX),
+                    seconds: services.settings.saml.logout_timeout.whole_seconds(),
+                };
+                page_with_frames(&services, &logout_page)
+            }
+            LogoutView::Finished(finished) => finish(&services, browser.language(), finished),
+            LogoutView::Unknown => see_other("/session/ended"),
+        },
+    )
 }
 
 /// `GET /sso/logout/{id}/{request}`: the content of the frame, which is the request to the current service provider.
 pub(crate) async fn ask(
-    State(services): State<Arc<Services>>,
+    Visitor { services, browser }: Visitor,
     Path((id, request)): Path<(String, String)>,
-    browser: Browser,
-) -> Response {
-    let reply = async {
-        let message = match id.parse::<LogoutId>() {
-            Ok(id) => logout::ask(&services, id, &request, &browser.digests()).await?,
-            Err(_) => None,
-        };
-        Ok(match message {
-            Some(message) => send(&services, browser.language(), message, Framing::Framed),
-            // With this status, a frame keeps its content.
-            None => StatusCode::NO_CONTENT.into_response(),
-        })
+) -> Result<Response, PageError> {
+    let message = match id.parse::<LogoutId>() {
+        Ok(id) => logout::ask(&services, id, &request, &browser.digests()).await?,
+        Err(_) => None,
     };
-    reply.await.unwrap_or_else(|error: InternalError| {
-        internal_error(&services, browser.language(), &error)
+    Ok(match message {
+        Some(message) => send(&services, browser.language(), message, Framing::Framed),
+        // With this status, a frame keeps its content.
+        None => StatusCode::NO_CONTENT.into_response(),
     })
 }
 
@@ -247,17 +226,12 @@ const fn parameter_at_fault(why: &Unanswerable) -> Option<&'static str> {
     })
 }
 
-async fn refused(
-    services: &Services,
-    language: Language,
-    application: &str,
-    rejected: &LogoutError,
-) -> Response {
+async fn logout_error(services: &Services, application: &str, rejected: LogoutError) -> PageError {
     let why = match rejected {
-        LogoutError::Internal(error) => return internal_error(services, language, error),
+        LogoutError::Internal(error) => return error.into(),
         LogoutError::Page(why) => why,
     };
-    let what_happened = match why {
+    let what_happened = match &why {
         Unanswerable::Application => Message::new("error-request-application"),
         Unanswerable::Binding(_) | Unanswerable::Message(_) => {
             Message::new("error-logout-unreadable")
@@ -280,12 +254,6 @@ async fn refused(
         QuotedText::new(application)
     );
     let mut details = operator_details::service_provider(services, application).await;
-    details.extend(parameter_at_fault(why).map(operator_details::parameter));
-    ErrorReply {
-        status,
-        title: Message::new("error-sign-out-request"),
-        what_happened,
-        what_to_do: Message::new("error-sign-out-advice"),
-    }
-    .render_detailed(services, language, &cause, (sign_out_here(), details))
+    details.extend(parameter_at_fault(&why).map(operator_details::parameter));
+    sign_out_error(status, what_happened, cause).with_details(details)
 }

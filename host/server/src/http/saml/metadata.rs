@@ -1,56 +1,34 @@
 //! The SAML metadata of the server, for the configuration of service providers.
 
-use std::sync::Arc;
-
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
-use crate::domain::{InternalError, Services};
-use crate::http::reply::{ErrorReply, internal_error};
-use crate::http::texts::PageLanguage;
+use crate::http::page_error::{ErrorTexts, PageError};
+use crate::http::page_routes::Visitor;
 use crate::messages::Message;
 use crate::saml::metadata;
 use crate::saml::peer::find;
-use assent_model::language::Language;
 
 /// `GET /sso/metadata/{applicationId}`
 pub(crate) async fn metadata(
-    State(services): State<Arc<Services>>,
+    Visitor { services, .. }: Visitor,
     Path(application): Path<String>,
-    PageLanguage(language): PageLanguage,
-) -> Response {
-    let document = async {
-        let Some(provider) = find(&services, &application).await? else {
-            return Ok(None);
-        };
-        metadata::document(&services, &provider).await.map(Some)
+) -> Result<Response, PageError> {
+    let Some(provider) = find(&services, &application).await? else {
+        return Err(ErrorTexts {
+            status: StatusCode::NOT_FOUND,
+            title: Message::new("error-metadata"),
+            what_happened: Message::new("error-metadata-happened"),
+            what_to_do: Message::new("error-metadata-advice"),
+        }
+        .caused_by("metadata requested for an unknown application"));
     };
-    match document.await {
-        Ok(Some(document)) => (
-            [
-                (CONTENT_TYPE, "text/xml"),
-                (CACHE_CONTROL, "public, max-age=300"),
-            ],
-            document.to_string(),
-        )
-            .into_response(),
-        Ok(None) => unknown(&services, language),
-        Err::<_, InternalError>(error) => internal_error(&services, language, &error),
-    }
-}
-
-fn unknown(services: &Services, language: Language) -> Response {
-    ErrorReply {
-        status: StatusCode::NOT_FOUND,
-        title: Message::new("error-metadata"),
-        what_happened: Message::new("error-metadata-happened"),
-        what_to_do: Message::new("error-metadata-advice"),
-    }
-    .render(
-        services,
-        language,
-        &"metadata requested for an unknown application",
-    )
+    let document = metadata::document(&services, &provider).await?;
+    let headers = [
+        (CONTENT_TYPE, "text/xml"),
+        (CACHE_CONTROL, "public, max-age=300"),
+    ];
+    Ok((headers, document.to_string()).into_response())
 }

@@ -7,24 +7,22 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
+use crate::domain::Services;
 use crate::domain::sign_in::context::{SignInContext, log_plugin_denial};
 use crate::domain::sign_in::test_sign_in;
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
-use crate::http::csrf::UserToken;
 use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;
-use crate::http::pages::link::Link;
+use crate::http::page_error::{ErrorTexts, PageError};
+use crate::http::page_routes::Visitor;
 use crate::http::pages::protocol::{FormPostPage, SamlStartPage};
-use crate::http::reply::{
-    ErrorReply, Framing, forged, internal_error, layout, nonce, other_user, page, page_with_script,
-    see_other, with_browser,
-};
+use crate::http::reply::{Framing, layout, nonce, page, page_with_script, see_other, with_browser};
 use crate::http::request_id;
 use crate::http::sign_in::answer::{link_to, link_to_origin};
 use crate::http::sign_in::login;
-use crate::http::sign_in::login::no_login;
+use crate::http::sign_in::login::no_login::disabled_application;
+use crate::http::sign_in::test_sign_in::open_test_sign_in;
 use crate::messages::Message;
 use crate::saml::peer::HeaderError;
 use crate::saml::sign_on::{
@@ -44,25 +42,18 @@ use assent_store::ClaimedSignOn;
 /// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without a request, the page that begins a
 /// sign-on at this server.
 pub(crate) async fn sign_on(
-    State(services): State<Arc<Services>>,
+    Visitor { services, browser }: Visitor,
     Path(application): Path<String>,
     RawQuery(query): RawQuery,
-    browser: Browser,
-) -> Response {
+) -> Result<Response, PageError> {
     let query = query.unwrap_or_default();
     let reply = async {
         match Incoming::read_redirect(query.as_bytes()) {
             Ok(incoming) => {
                 let tried = incoming.relay_state().and_then(|state| state.parse().ok());
-                let tried =
-                    crate::http::sign_in::test_sign_in::open(&services, &browser, tried).await?;
-                accept_request(
-                    &services,
-                    &application,
-                    &incoming,
-                    RedirectPolicy::for_browser(tried.as_ref()),
-                )
-                .await
+                let tried = open_test_sign_in(&services, &browser, tried).await?;
+                let policy = RedirectPolicy::for_browser(tried.as_ref());
+                accept_request(&services, &application, &incoming, policy).await
             }
             Err(BindingError::Missing) => {
                 start_page(&services, &browser, &application, &query).await
@@ -71,43 +62,37 @@ pub(crate) async fn sign_on(
         }
     };
     match reply.await {
-        Ok(response) => response,
-        Err(rejected) => refused(&services, browser.language(), &application, rejected).await,
+        Ok(response) => Ok(response),
+        Err(rejected) => reject(&services, &browser, &application, rejected).await,
     }
 }
 
 /// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the button of the page that begins a sign-on
 /// at this server.
 pub(crate) async fn sign_on_by_post(
-    State(services): State<Arc<Services>>,
+    Visitor { services, browser }: Visitor,
     Path(application): Path<String>,
-    browser: Browser,
     headers: HeaderMap,
     body: Bytes,
-) -> Response {
+) -> Result<Response, PageError> {
     let reply = async {
         if !is_form(&headers) {
             return Err(BindingError::Missing.into());
         }
         match Incoming::read_post(&body) {
             Ok(incoming) => {
-                accept_request(
-                    &services,
-                    &application,
-                    &incoming,
-                    RedirectPolicy::Registered,
-                )
-                .await
+                let policy = RedirectPolicy::Registered;
+                accept_request(&services, &application, &incoming, policy).await
             }
             Err(BindingError::Missing) => {
-                Box::pin(started(&services, &browser, &application, &body)).await
+                Box::pin(start_sign_on(&services, &browser, &application, &body)).await
             }
             Err(error) => Err(error.into()),
         }
     };
     match reply.await {
-        Ok(response) => response,
-        Err(rejected) => refused(&services, browser.language(), &application, rejected).await,
+        Ok(response) => Ok(response),
+        Err(rejected) => reject(&services, &browser, &application, rejected).await,
     }
 }
 
@@ -130,39 +115,30 @@ pub(crate) async fn proceed(
     browser: Browser,
 ) -> Response {
     let reply = async {
-        let request = match id.parse::<SignOnId>() {
-            Ok(id) => {
-                let by = (browser.digest(), browser.session_id());
-                let claimed = services
-                    .store
-                    .claim_sign_on_request(id, by, services.now())
-                    .await
-                    .map_err(InternalError::from)?;
-                claimed.map(|claimed| (LoginId::from_bytes(*id.as_bytes()), claimed))
-            }
-            Err(_) => None,
+        let Ok(id) = id.parse::<SignOnId>() else {
+            return Err(unusable_request());
         };
-        match request {
-            Some((login, claimed)) => {
-                Box::pin(continued(&services, &browser, login, claimed)).await
-            }
-            None => Ok(unusable_request_page(&services, browser.language())),
-        }
+        let by = (browser.digest(), browser.session_id());
+        let now = services.now();
+        let claimed = services.store.claim_sign_on_request(id, by, now).await?;
+        let claimed = claimed.ok_or_else(unusable_request)?;
+        let login = LoginId::from_bytes(*id.as_bytes());
+        Box::pin(continue_request(&services, &browser, login, claimed)).await
     };
     let response = reply
         .await
-        .unwrap_or_else(|error| internal_error(&services, browser.language(), &error));
+        .unwrap_or_else(|error| error.render(&services, browser.language()));
     with_browser(response, &services, &browser)
 }
 
 /// Continues with a request, whose login has the id of the request. If the first response to this browser was lost, the
 /// browser goes to the same login, or receives the same response about the same session.
-async fn continued(
+async fn continue_request(
     services: &Services,
     browser: &Browser,
     login: LoginId,
     claimed: ClaimedSignOn,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     if claimed.repeats {
         if services.store.login(login, services.now()).await?.is_some() {
             return Ok(see_other(&format!("/login/{login}")));
@@ -178,11 +154,11 @@ async fn continued(
                 _ => claimed.request.passive,
             };
             if !suffices {
-                return Ok(unusable_request_page(services, browser.language()));
+                return Err(unusable_request());
             }
         }
     }
-    begin(services, browser, claimed.request, (login, claimed.at)).await
+    begin(services, browser, claimed.request, login, claimed.at).await
 }
 
 /// Begins a login for a request, or responds at once if the session is sufficient.
@@ -190,8 +166,9 @@ async fn begin(
     services: &Services,
     browser: &Browser,
     request: SignOnRequest,
-    (login, at): (LoginId, Timestamp),
-) -> Result<Response, InternalError> {
+    login: LoginId,
+    at: Timestamp,
+) -> Result<Response, PageError> {
     let session = match browser.signed_in(services).await? {
         Some(signed_in) if sign_on::may_continue(services, &request, &signed_in).await? => {
             Some(signed_in)
@@ -203,35 +180,27 @@ async fn begin(
         .service_provider(&request.application)
         .await?
     else {
-        return Ok(unusable_request_page(services, browser.language()));
+        return Err(unusable_request());
     };
     if !provider.settings.enabled {
-        return Ok(no_login::disabled_application(
-            services,
-            browser.language(),
-            &"the application was disabled since the request",
+        return Err(disabled_application(
+            "the application was disabled since the request",
         ));
     }
     if request.passive && session.is_none() {
         let why = SignOnDenied::NoPassive;
-        let answer = sign_on::failed(services, &request, &provider, why, (login, at)).await?;
+        let answer = sign_on::failure_answer(services, &request, &provider, why, login, at).await?;
         return Ok(deliver(services, browser.language(), &answer));
     }
     let login_request = LoginRequest::Saml(Box::new(request.clone()));
-    let begun = match login::begin::begin(services, browser, (login_request, Some(login)), session)
-        .await?
-    {
-        Ok(begun) => begun,
-        Err(page) => return Ok(page),
-    };
+    let begun = login::begin::begin(services, browser, login_request, Some(login), session).await?;
     let Some(authenticated_user) = &begun.authenticated_user else {
-        return begun.page(services).await;
+        return Ok(begun.page(services).await?);
     };
     let authenticated = AuthenticatedSignOn {
         login: begun.open(),
         request: &request,
         authenticated_user,
-        old: None,
         at,
     };
     let observer = test_sign_in::observer::observer(services, request.purpose);
@@ -276,12 +245,12 @@ pub(crate) fn deliver(services: &Services, language: Language, answer: &SignOnAn
     let form = FormPostPage {
         is_granted: answer.is_granted,
         link,
-        ..message_page(services, language, answer.name.clone(), &answer.acs, fields)
+        ..message_form(services, language, answer.name.clone(), &answer.acs, fields)
     };
-    posting(&form, &answer.acs, Framing::Denied)
+    page_with_form(&form, &answer.acs, Framing::Denied)
 }
 
-fn message_page(
+fn message_form(
     services: &Services,
     language: Language,
     application: String,
@@ -304,13 +273,13 @@ fn message_page(
     }
 }
 
-fn posting(form: &FormPostPage, action: &CheckedRedirect, shown: Framing) -> Response {
+fn page_with_form(form: &FormPostPage, action: &CheckedRedirect, shown: Framing) -> Response {
     let nonce = form.nonce.as_deref().unwrap_or_default();
     page_with_script(form, action.form_action_source().as_deref(), nonce, shown)
 }
 
 /// Returns a page that posts a message to a service provider, by script or by its button.
-pub(crate) fn posted(
+pub(crate) fn message_page(
     services: &Services,
     language: Language,
     application: String,
@@ -318,8 +287,8 @@ pub(crate) fn posted(
     fields: Vec<(&'static str, String)>,
     shown: Framing,
 ) -> Response {
-    let form = message_page(services, language, application, action, fields);
-    posting(&form, action, shown)
+    let form = message_form(services, language, application, action, fields);
+    page_with_form(&form, action, shown)
 }
 
 /// Returns the purpose of the CSRF token that begins a sign-on at this server.
@@ -350,7 +319,7 @@ async fn start_page(
 }
 
 /// Begins the sign-on after the user's confirmation.
-async fn started(
+async fn start_sign_on(
     services: &Services,
     browser: &Browser,
     application: &str,
@@ -367,49 +336,35 @@ async fn started(
     let Some(token) = field("csrf") else {
         return Err(BindingError::Missing.into());
     };
-    let purpose = start_purpose(application);
-    // The page that asks for a confirmation has a token of this browser; the start page, one of its user.
-    if !csrf::is_token(services, browser, &purpose, &token)? {
-        let signed_in = browser.signed_in(services).await?;
-        let user = signed_in.map(|signed_in| signed_in.user.id);
-        match csrf::check_user_token(services, browser, &purpose, user, &token)? {
-            UserToken::Valid => {}
-            // The sign-in page names the user.
-            UserToken::OtherUser if user.is_none() => {}
-            UserToken::OtherUser => {
-                return Ok(other_user(services, browser.language(), "/".to_owned()));
-            }
-            UserToken::Forged => return Ok(forged(services, browser.language())),
+    let reply = async {
+        let purpose = start_purpose(application);
+        // The page that asks for a confirmation has a token of this browser; the start page, one of its user. If the
+        // user has signed out since, the sign-in page names the user.
+        if !csrf::is_token(services, browser, &purpose, &token)? {
+            let signed_in = browser.signed_in(services).await?;
+            let user = signed_in.map(|signed_in| signed_in.user.id);
+            csrf::require_user(services, browser, &purpose, user, &token, || "/".to_owned())?;
         }
-    }
-    Ok(with_browser(
-        Box::pin(begin(
-            services,
-            browser,
-            request,
-            (
-                LoginId::new(services.now(), &*services.entropy),
-                services.now(),
-            ),
-        ))
-        .await?,
-        services,
-        browser,
-    ))
+        let (login, now) = (
+            LoginId::new(services.now(), &*services.entropy),
+            services.now(),
+        );
+        let response = Box::pin(begin(services, browser, request, login, now)).await?;
+        Ok(with_browser(response, services, browser))
+    };
+    Ok(reply
+        .await
+        .unwrap_or_else(|error: PageError| error.render(services, browser.language())))
 }
 
-fn unusable_request_page(services: &Services, language: Language) -> Response {
-    ErrorReply {
+fn unusable_request() -> PageError {
+    ErrorTexts {
         status: StatusCode::BAD_REQUEST,
         title: Message::new("error-login-replayed"),
         what_happened: Message::new("error-login-replayed-happened"),
         what_to_do: Message::new("error-login-replayed-advice"),
     }
-    .render(
-        services,
-        language,
-        &"the stored SAML request is unknown, used or expired",
-    )
+    .caused_by("the stored SAML request is unknown, used or expired")
 }
 
 /// The texts for the user about a request without a valid response: the problem, and instructions.
@@ -467,15 +422,16 @@ const fn parameter_at_fault(why: &Unanswerable) -> Option<&'static str> {
     })
 }
 
-async fn refused(
+/// Returns the status for the service provider, or the error page if there is no valid service provider.
+async fn reject(
     services: &Services,
-    language: Language,
+    browser: &Browser,
     application: &str,
     rejected: SignOnError,
-) -> Response {
+) -> Result<Response, PageError> {
     let why = match rejected {
-        SignOnError::Answer(answer) => return deliver(services, language, &answer),
-        SignOnError::Internal(error) => return internal_error(services, language, &error),
+        SignOnError::Answer(answer) => return Ok(deliver(services, browser.language(), &answer)),
+        SignOnError::Internal(error) => return Err(error.into()),
         SignOnError::Page(why) => why,
     };
     let (what_happened, what_to_do) = in_words(&why);
@@ -498,11 +454,11 @@ async fn refused(
         details.push(operator_details::address(received));
     }
     details.extend(parameter_at_fault(&why).map(operator_details::parameter));
-    let page = ErrorReply {
+    let texts = ErrorTexts {
         status,
         title,
         what_happened,
         what_to_do,
     };
-    page.render_detailed(services, language, &cause, (Link::to_start(), details))
+    Err(texts.caused_by(cause).with_details(details))
 }

@@ -9,18 +9,17 @@ use axum::response::Response;
 
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
-use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::sign_in::login::view::{GivenApproval, LoginView};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
+use crate::http::page_error::PageError;
 use crate::http::pages::login::ConfirmPage;
 use crate::http::reply::{layout, page};
-use crate::http::sign_in::login::asking::asking;
-use crate::http::sign_in::login::finish::{finish, session_before};
+use crate::http::sign_in::login::asking::requesting_application;
+use crate::http::sign_in::login::finish::{approved_user, finish};
 use crate::http::sign_in::login::posted::LoginPost;
-use crate::http::sign_in::login::repeat::repeated;
+use crate::http::sign_in::login::repeat::repeated_response;
 use assent_model::id::LoginId;
 use assent_model::login::Login;
 use assent_model::user::User;
@@ -51,9 +50,9 @@ pub(crate) async fn ask(
     browser: &Browser,
     login: &Login,
     user: &User,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let id = login.id.to_string();
-    let asking = asking(services, login).await?;
+    let asking = requesting_application(services, login).await?;
     let confirming = ConfirmPage {
         layout: layout(services, browser.language()),
         application: asking.name,
@@ -73,47 +72,23 @@ fn shown_to(login: LoginId, user: &User) -> String {
 }
 
 /// `POST /login/{id}/confirm`: the user continues as the account that the page named.
-pub(crate) async fn confirm(posted: LoginPost) -> Response {
+pub(crate) async fn confirm(posted: LoginPost) -> Result<Response, PageError> {
     let LoginPost {
         services,
         browser,
-        form,
         view,
         ..
     } = &posted;
-    let reply = async {
-        let (login, approved) = match view {
-            LoginView::Approved(login, approved) => (login, approved),
-            LoginView::Answered(login, given) => {
-                return Box::pin(repeated(services, browser, login, given)).await;
-            }
-            _ => return Ok(posted.redirect_to_current_page()),
-        };
-        let old = session_before(services, browser, login).await?;
-        let by = (browser.secret(), browser.origin());
-        let Some(authenticated_user) =
-            login::authenticated_user(services, approved, old.as_ref(), by).await?
-        else {
-            return Ok(posted.redirect_to_current_page());
-        };
-        let AuthenticatedUser { signed_in, .. } = &authenticated_user;
-        if !csrf::is_token(
-            services,
-            browser,
-            &shown_to(login.id, &signed_in.user),
-            &form.user,
-        )? {
-            return Ok(posted.redirect_to_current_page());
+    let (login, approved) = match view {
+        LoginView::Approved(login, approved) => (login, approved),
+        LoginView::Answered(login, given) => {
+            return Box::pin(repeated_response(services, browser, login, given)).await;
         }
-        finish(
-            services,
-            browser,
-            login,
-            &authenticated_user,
-            old.as_ref(),
-            Agreement::Open,
-        )
-        .await
+        _ => return Ok(posted.redirect_to_current_page()),
     };
-    posted.reply(Box::pin(reply).await)
+    let Some(user) = approved_user(services, browser, login, approved).await? else {
+        return Ok(posted.redirect_to_current_page());
+    };
+    posted.require_page_of_user(&shown_to(login.id, &user.signed_in.user))?;
+    Box::pin(finish(services, browser, login, &user, Agreement::Open)).await
 }

@@ -2,32 +2,28 @@
 
 pub(crate) mod question;
 
-use std::sync::Arc;
-
 use axum::Form;
-use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context::Agreement;
-use crate::domain::sign_in::login::OpenLogin;
 use crate::domain::sign_in::login::view::LoginView;
-use crate::domain::sign_in::{consent, login};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
-use crate::http::csrf::UserToken;
+use crate::http::page_error::PageError;
+use crate::http::page_routes::Visitor;
 use crate::http::pages::{ConsentRow, Consents, Withdrawn};
 use crate::http::portal::owner::is_enough;
-use crate::http::reply::{forged, internal_error, other_user, see_other};
-use crate::http::sign_in::answer::deliver;
+use crate::http::reply::see_other;
 use crate::http::sign_in::consent::question::{in_words, shown_to};
-use crate::http::sign_in::login::finish::{finish, resumed, session_before};
+use crate::http::sign_in::login::finish::{approved_user, finish, resumed_user};
+use crate::http::sign_in::login::leave::deny_login;
 use crate::http::sign_in::login::posted::LoginPost;
-use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
+use crate::http::sign_in::login::repeat::repeated_response;
 use crate::messages::Message;
-use crate::oidc::authorize::answer;
 use crate::oidc::authorize::answer::DenialReason;
 use assent_model::application::ConsentPolicy;
 use assent_model::id::Did;
@@ -38,7 +34,7 @@ use assent_model::user::User;
 const WITHDRAW: &str = "/consents/withdraw";
 
 /// `POST /login/{id}/consent`: the user allows or denies.
-pub(crate) async fn decide(posted: LoginPost) -> Response {
+pub(crate) async fn decide(posted: LoginPost) -> Result<Response, PageError> {
     let LoginPost {
         services,
         browser,
@@ -46,74 +42,29 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
         view,
         ..
     } = &posted;
-    let reply = async {
-        let mut old = None;
-        let (login, authenticated_user) = match view {
-            LoginView::Approved(login, approved) => {
-                old = session_before(services, browser, login).await?;
-                (
-                    login,
-                    login::authenticated_user(
-                        services,
-                        approved,
-                        old.as_ref(),
-                        (browser.secret(), browser.origin()),
-                    )
-                    .await?,
-                )
-            }
-            LoginView::SignedIn(login, session) => {
-                (login, resumed(services, browser, login, *session).await?)
-            }
-            LoginView::Answered(login, given) => {
-                return Box::pin(repeated(services, browser, login, given)).await;
-            }
-            _ => return Ok(posted.redirect_to_current_page()),
-        };
-        let (Some(authenticated_user), LoginRequest::Oidc(request)) =
-            (authenticated_user, &login.request)
-        else {
-            return Ok(posted.redirect_to_current_page());
-        };
-        if !csrf::is_token(
-            services,
-            browser,
-            &shown_to(login.id, &authenticated_user.signed_in.user),
-            &form.user,
-        )? {
-            return Ok(posted.redirect_to_current_page());
+    let (login, user) = match view {
+        LoginView::Approved(login, approved) => (
+            login,
+            approved_user(services, browser, login, approved).await?,
+        ),
+        LoginView::SignedIn(login, session) => (
+            login,
+            resumed_user(services, browser, login, *session).await?,
+        ),
+        LoginView::Answered(login, given) => {
+            return Box::pin(repeated_response(services, browser, login, given)).await;
         }
-        match form.decision.as_str() {
-            "allow" => {
-                finish(
-                    services,
-                    browser,
-                    login,
-                    &authenticated_user,
-                    old.as_ref(),
-                    Agreement::Given,
-                )
-                .await
-            }
-            "deny" => {
-                let answer = answer::deny(
-                    services,
-                    OpenLogin::Stored(login.id),
-                    request,
-                    DenialReason::NoConsent,
-                )
-                .await?;
-                match answer {
-                    Some(answer) => {
-                        Ok(deliver(services, browser.language(), &answer, login.id).await)
-                    }
-                    None => answered_meanwhile(services, browser, login.id).await,
-                }
-            }
-            _ => Ok(posted.redirect_to_current_page()),
-        }
+        _ => return Ok(posted.redirect_to_current_page()),
     };
-    posted.reply(Box::pin(reply).await)
+    let (Some(user), LoginRequest::Oidc(_)) = (user, &login.request) else {
+        return Ok(posted.redirect_to_current_page());
+    };
+    posted.require_page_of_user(&shown_to(login.id, &user.signed_in.user))?;
+    match form.decision.as_str() {
+        "allow" => Box::pin(finish(services, browser, login, &user, Agreement::Given)).await,
+        "deny" => deny_login(services, browser, login, DenialReason::NoConsent).await,
+        _ => Ok(posted.redirect_to_current_page()),
+    }
 }
 
 /// A form of the portal.
@@ -125,48 +76,25 @@ pub(crate) struct Withdrawal {
     application: String,
 }
 
-/// `POST /consents/withdraw`: the user withdraws the consent to an application.
+/// `POST /consents/withdraw`: the user withdraws the consent to an application. A browser without a sufficient session
+/// goes to the page, which leads to the sign-in.
 pub(crate) async fn withdraw(
-    State(services): State<Arc<Services>>,
-    browser: Browser,
+    Visitor { services, browser }: Visitor,
     Form(form): Form<Withdrawal>,
-) -> Response {
-    let reply = async {
-        let signed_in = browser.signed_in(&services).await?;
-        let user = signed_in.as_ref().map(|signed_in| signed_in.user.id);
-        match csrf::check_user_token(&services, &browser, WITHDRAW, user, &form.csrf)? {
-            UserToken::Valid => {}
-            // The page leads to the sign-in.
-            UserToken::OtherUser if user.is_none() => return Ok(see_other("/consents")),
-            UserToken::OtherUser => {
-                let page = "/consents".to_owned();
-                return Ok(other_user(&services, browser.language(), page));
-            }
-            UserToken::Forged => return Ok(forged(&services, browser.language())),
-        }
-        let application: Option<Did> = form.application.parse().ok();
-        let signed_in =
-            signed_in.filter(|signed_in| is_enough(&services, LocalPage::Consents, signed_in));
-        if let (Some(signed_in), Some(application)) = (signed_in, application) {
-            consent::withdraw(
-                &services,
-                &signed_in.user,
-                application.clone(),
-                browser.origin(),
-            )
-            .await?;
-            return Ok(see_other(&withdrawal_notice_url(
-                &services,
-                &browser,
-                &signed_in.user,
-                &application,
-            )?));
-        }
-        Ok(see_other("/consents"))
+) -> Result<Response, PageError> {
+    let consents = || LocalPage::Consents.path().into_owned();
+    let signed_in = browser.signed_in(&services).await?;
+    let user = signed_in.as_ref().map(|signed_in| signed_in.user.id);
+    csrf::require_user(&services, &browser, WITHDRAW, user, &form.csrf, consents)?;
+    let application: Option<Did> = form.application.parse().ok();
+    let signed_in =
+        signed_in.filter(|signed_in| is_enough(&services, LocalPage::Consents, signed_in));
+    let (Some(BrowserSession { user, .. }), Some(application)) = (signed_in, application) else {
+        return Ok(see_other(&consents()));
     };
-    reply.await.unwrap_or_else(|error: InternalError| {
-        internal_error(&services, browser.language(), &error)
-    })
+    consent::withdraw(&services, &user, application.clone(), browser.origin()).await?;
+    let notice = withdrawal_notice_url(&services, &browser, &user, &application)?;
+    Ok(see_other(&notice))
 }
 
 /// The query of the portal's page after a withdrawal.
@@ -187,7 +115,7 @@ fn withdrawal_notice_url(
     user: &User,
     application: &Did,
 ) -> Result<String, InternalError> {
-    let token = csrf::token(services, browser, &withdrawn_by(user, application))?;
+    let token = csrf::token(services, browser, &withdrawal_purpose(user, application))?;
     let mut query = form_urlencoded::Serializer::new(String::new());
     query
         .append_pair("withdrawn", application.as_str())
@@ -195,12 +123,12 @@ fn withdrawal_notice_url(
     Ok(format!("/consents?{}", query.finish()))
 }
 
-fn withdrawn_by(user: &User, application: &Did) -> String {
+fn withdrawal_purpose(user: &User, application: &Did) -> String {
     format!("{WITHDRAW} {} {application}", user.id)
 }
 
 /// Returns the consent that this user withdrew, if this server created the address and the consent is still withdrawn.
-pub(crate) async fn withdrawn(
+pub(crate) async fn withdrawn_consent(
     services: &Services,
     browser: &Browser,
     signed_in: &BrowserSession,
@@ -213,7 +141,7 @@ pub(crate) async fn withdrawn(
     if !csrf::is_token(
         services,
         browser,
-        &withdrawn_by(user, &application),
+        &withdrawal_purpose(user, &application),
         &notice.token,
     )? || consent::consents_of(services, user)
         .await?

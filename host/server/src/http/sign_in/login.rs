@@ -2,6 +2,7 @@
 
 pub mod asking;
 pub mod begin;
+mod delivery;
 mod ended;
 pub mod finish;
 pub mod followed;
@@ -13,53 +14,45 @@ pub mod posted;
 pub mod repeat;
 mod waiting;
 
-use std::sync::Arc;
-
-use asking::disabled;
-use axum::extract::{Path, State};
+use asking::disabled_denial;
 use axum::response::Response;
 use ended::{ended_page, rejected_page};
 use identify::{IdentifyError, identify_page};
-use no_login::unknown;
-use posted::find;
+use no_login::unknown_login;
 use waiting::waiting_page;
 
+use crate::domain::Services;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::view::{GivenApproval, LoginEnd, LoginView};
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
+use crate::http::page_error::PageError;
 use crate::http::pages::login::EndedPageKind;
-use crate::http::reply::internal_error;
 use crate::http::sign_in::confirm;
 use assent_model::login::{Login, SignInDenied};
 
-use finish::{finish, resumed, session_before};
-use posted::LoginPost;
-use repeat::repeated;
+use finish::{approved_user, finish, resumed_user};
+use posted::{LoginPost, LoginVisit};
+use repeat::repeated_response;
 
 /// `GET /login/{id}`: the page for the state of the login. After the approval it responds to the application.
-pub(crate) async fn show(
-    State(services): State<Arc<Services>>,
-    Path(id): Path<String>,
-    browser: Browser,
-) -> Response {
-    let (browser, found) = find(&services, &id, browser).await;
-    let reply = match found {
-        Ok(view) => Box::pin(show_view(&services, &browser, view)).await,
-        Err(error) => Err(error),
-    };
-    reply.unwrap_or_else(|error| internal_error(&services, browser.language(), &error))
+pub(crate) async fn show(visit: LoginVisit) -> Result<Response, PageError> {
+    let LoginVisit {
+        services,
+        browser,
+        view,
+    } = visit;
+    Box::pin(show_view(&services, &browser, view)).await
 }
 
 async fn show_view(
     services: &Services,
     browser: &Browser,
     view: LoginView,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     if let Some(login) = view.login()
         && !matches!(view, LoginView::Answered(..))
-        && let Some(why) = disabled(services, login).await?
+        && let Some(why) = disabled_denial(services, login).await?
     {
         return rejected_page(services, browser, login, why, None).await;
     }
@@ -82,18 +75,8 @@ async fn show_view(
             ended_page(services, browser, &login, kind).await
         }
         LoginView::SignedIn(login, session) => {
-            match resumed(services, browser, &login, session).await? {
-                Some(authenticated_user) => {
-                    finish(
-                        services,
-                        browser,
-                        &login,
-                        &authenticated_user,
-                        None,
-                        Agreement::Open,
-                    )
-                    .await
-                }
+            match resumed_user(services, browser, &login, session).await? {
+                Some(user) => finish(services, browser, &login, &user, Agreement::Open).await,
                 None => {
                     login::again(services, &login).await?;
                     identify_page(services, browser, &login, IdentifyError::None).await
@@ -104,9 +87,9 @@ async fn show_view(
             Box::pin(approved_reply(services, browser, &login, &approved)).await
         }
         LoginView::Answered(login, given) => {
-            Box::pin(repeated(services, browser, &login, &given)).await
+            Box::pin(repeated_response(services, browser, &login, &given)).await
         }
-        LoginView::Unknown => Ok(unknown(services, browser.language())),
+        LoginView::Unknown => Err(unknown_login()),
     }
 }
 
@@ -115,65 +98,39 @@ async fn approved_reply(
     browser: &Browser,
     login: &Login,
     approved: &GivenApproval,
-) -> Result<Response, InternalError> {
-    let old = session_before(services, browser, login).await?;
-    let by = (browser.secret(), browser.origin());
-    match login::authenticated_user(services, approved, old.as_ref(), by).await? {
-        Some(authenticated_user)
-            if confirm::is_needed(
-                services,
-                browser,
-                approved,
-                &authenticated_user.signed_in.user,
-            )
-            .await? =>
-        {
-            confirm::ask(services, browser, login, &authenticated_user.signed_in.user).await
-        }
-        Some(authenticated_user) => {
-            finish(
-                services,
-                browser,
-                login,
-                &authenticated_user,
-                old.as_ref(),
-                Agreement::Open,
-            )
-            .await
-        }
+) -> Result<Response, PageError> {
+    let Some(user) = approved_user(services, browser, login, approved).await? else {
         // The user was suspended between approval and use.
-        None => rejected_page(services, browser, login, SignInDenied::UserInactive, None).await,
+        return rejected_page(services, browser, login, SignInDenied::UserInactive, None).await;
+    };
+    if confirm::is_needed(services, browser, approved, &user.signed_in.user).await? {
+        return confirm::ask(services, browser, login, &user.signed_in.user).await;
     }
+    finish(services, browser, login, &user, Agreement::Open).await
 }
 
 /// `POST /login/{id}/cancel`: the user cancels the wait.
-pub(crate) async fn cancel(posted: LoginPost) -> Response {
-    let reply = async {
-        if let LoginView::Waiting(login, _) = &posted.view {
-            login::cancel(&posted.services, login).await?;
-        }
-        Ok(posted.redirect_to_current_page())
-    };
-    posted.reply(reply.await)
+pub(crate) async fn cancel(posted: LoginPost) -> Result<Response, PageError> {
+    if let LoginView::Waiting(login, _) = &posted.view {
+        login::cancel(&posted.services, login).await?;
+    }
+    Ok(posted.redirect_to_current_page())
 }
 
 /// `POST /login/{id}/again`: the user starts again, also while a request is pending. The page keeps the typed name. It
 /// drops the name of a user who approved or had a session, because another user wants to sign in.
-pub(crate) async fn again(posted: LoginPost) -> Response {
-    let reply = async {
-        match &posted.view {
-            LoginView::Ended(login, _) | LoginView::Waiting(login, _) => {
-                login::again(&posted.services, login).await?;
-                Ok(posted.redirect_to_retry())
-            }
-            LoginView::Approved(login, _) | LoginView::SignedIn(login, _) => {
-                login::again(&posted.services, login).await?;
-                Ok(posted.redirect_to_current_page())
-            }
-            // The user pressed the button twice.
-            LoginView::Identify(_) => Ok(posted.redirect_to_retry()),
-            LoginView::Answered(..) | LoginView::Unknown => Ok(posted.redirect_to_current_page()),
+pub(crate) async fn again(posted: LoginPost) -> Result<Response, PageError> {
+    match &posted.view {
+        LoginView::Ended(login, _) | LoginView::Waiting(login, _) => {
+            login::again(&posted.services, login).await?;
+            Ok(posted.redirect_to_retry())
         }
-    };
-    posted.reply(reply.await)
+        LoginView::Approved(login, _) | LoginView::SignedIn(login, _) => {
+            login::again(&posted.services, login).await?;
+            Ok(posted.redirect_to_current_page())
+        }
+        // The user pressed the button twice.
+        LoginView::Identify(_) => Ok(posted.redirect_to_retry()),
+        LoginView::Answered(..) | LoginView::Unknown => Ok(posted.redirect_to_current_page()),
+    }
 }

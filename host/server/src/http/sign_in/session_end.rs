@@ -1,5 +1,6 @@
 //! The sign-out: the end session endpoint, its confirmation page, and the page at the end.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use axum::Form;
@@ -15,66 +16,56 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
-use crate::http::csrf::UserToken;
 use crate::http::operator_details;
-use crate::http::pages::OperatorDetail;
+use crate::http::page_error::PageError;
+use crate::http::page_routes::Visitor;
 use crate::http::pages::sign_out::{SignOutPage, SignedOutPage};
-use crate::http::reply::{
-    ErrorReply, forged, internal_error, layout, other_user, page, see_other, with_browser,
-};
+use crate::http::reply::{layout, page, see_other, with_browser};
 use crate::http::saml::logout;
-use crate::http::sign_in::sign_out::{QUESTION, sign_out_here, without_session};
-use crate::http::texts::PageLanguage;
+use crate::http::sign_in::sign_out::{QUESTION, sign_out_error, without_session};
 use crate::messages::Message;
 use crate::oidc::end_session;
 use crate::oidc::end_session::{EndSessionError, EndSessionRequest};
 use crate::oidc::parameters::Parameters;
-use assent_model::language::Language;
 use assent_model::saml::SessionEnd;
 
 /// The maximum length of the address of a sealed request, in bytes. Only an application's `state` could make it longer.
 const LONGEST: usize = 15 * 1024;
 
-/// `GET /oidc/session/end`
+/// `GET /oidc/session/end`. Error pages are in the language that the application requested, too.
 pub(crate) async fn end(
-    State(services): State<Arc<Services>>,
+    Visitor { services, browser }: Visitor,
     RawQuery(query): RawQuery,
-    browser: Browser,
 ) -> Response {
     let parameters = Parameters::parse(query.unwrap_or_default().as_bytes());
     let browser = browser.speaking(parameters.as_ref().ok().and_then(Parameters::language));
     let reply = async {
-        let request = end_session::check(&services, &parameters?).await?;
-        Ok(serve(&services, &browser, &request).await?)
+        let parameters = parameters.map_err(EndSessionError::from)?;
+        let request = end_session::check(&services, &parameters).await?;
+        serve(&services, &browser, &request).await
     };
     reply
         .await
-        .unwrap_or_else(|rejected| refused(&services, browser.language(), &rejected))
+        .unwrap_or_else(|error: PageError| error.render(&services, browser.language()))
 }
 
 /// `POST /oidc/session/end`: the same request with its parameters in the body. The browser repeats it with GET, because
 /// it sends no `SameSite=Lax` cookie when another site posts. The address of the GET contains the validated request,
 /// sealed.
 pub(crate) async fn end_by_post(
-    State(services): State<Arc<Services>>,
-    PageLanguage(language): PageLanguage,
+    Visitor { services, .. }: Visitor,
     body: Bytes,
-) -> Response {
-    let reply = async {
-        let request = end_session::check(&services, &Parameters::parse(&body)?).await?;
-        let Some(sealed) = request.sealed(&services)? else {
-            return Ok(see_other(QUESTION));
-        };
-        let address = question_address(&sealed);
-        Ok(if address.len() > LONGEST {
-            unreadable(&services, language, &"state is too long")
-        } else {
-            see_other(&address)
-        })
+) -> Result<Response, PageError> {
+    let parameters = Parameters::parse(&body).map_err(EndSessionError::from)?;
+    let request = end_session::check(&services, &parameters).await?;
+    let Some(sealed) = request.sealed(&services)? else {
+        return Ok(see_other(QUESTION));
     };
-    reply
-        .await
-        .unwrap_or_else(|rejected| refused(&services, language, &rejected))
+    let address = question_address(&sealed);
+    if address.len() > LONGEST {
+        return Err(unreadable_request("state is too long"));
+    }
+    Ok(see_other(&address))
 }
 
 /// Returns the address of the confirmation page for an application's request, if it is not empty.
@@ -97,18 +88,12 @@ pub(crate) struct EndQuery {
 
 /// `GET /session/end`: the confirmation page, or the posted request.
 pub(crate) async fn question(
-    State(services): State<Arc<Services>>,
-    browser: Browser,
+    Visitor { services, browser }: Visitor,
     asked: Result<Query<EndQuery>, QueryRejection>,
-) -> Response {
-    let reply = async {
-        let Query(asked) = asked.map_err(|_| EndSessionError::Sealed)?;
-        let request = unsealed(&services, &asked.request).await?;
-        Ok(serve(&services, &browser, &request).await?)
-    };
-    reply
-        .await
-        .unwrap_or_else(|rejected| refused(&services, browser.language(), &rejected))
+) -> Result<Response, PageError> {
+    let Query(asked) = asked.map_err(|_| EndSessionError::Sealed)?;
+    let request = unseal(&services, &asked.request).await?;
+    serve(&services, &browser, &request).await
 }
 
 #[derive(Debug, Deserialize)]
@@ -122,38 +107,26 @@ pub(crate) struct EndForm {
     answer: String,
 }
 
-/// `POST /session/end`: the user's answer.
+/// `POST /session/end`: the user's answer. If the session that the page showed has ended already, the application's
+/// request remains.
 pub(crate) async fn answer(
-    State(services): State<Arc<Services>>,
-    browser: Browser,
+    Visitor { services, browser }: Visitor,
     Form(form): Form<EndForm>,
-) -> Response {
-    let reply = async {
-        let signed_in = browser.signed_in(&services).await?;
-        let user = signed_in.as_ref().map(|signed_in| signed_in.user.id);
-        match csrf::check_user_token(&services, &browser, QUESTION, user, &form.csrf)? {
-            UserToken::Valid => {}
-            // The session that the page showed has ended already; the application's request remains.
-            UserToken::OtherUser if user.is_none() => {}
-            UserToken::OtherUser => {
-                let page = question_address(&form.request);
-                return Ok(other_user(&services, browser.language(), page));
-            }
-            UserToken::Forged => return Ok(forged(&services, browser.language())),
-        }
-        if form.answer != "yes" {
-            return Ok(see_other("/"));
-        }
-        let request = unsealed(&services, &form.request).await?;
-        Ok(signed_out(&services, &browser, signed_in.as_ref(), &request).await?)
-    };
-    reply
-        .await
-        .unwrap_or_else(|rejected| refused(&services, browser.language(), &rejected))
+) -> Result<Response, PageError> {
+    let signed_in = browser.signed_in(&services).await?;
+    let user = signed_in.as_ref().map(|signed_in| signed_in.user.id);
+    csrf::require_user(&services, &browser, QUESTION, user, &form.csrf, || {
+        question_address(&form.request)
+    })?;
+    if form.answer != "yes" {
+        return Ok(see_other("/"));
+    }
+    let request = unseal(&services, &form.request).await?;
+    end_and_notify(&services, &browser, signed_in.as_ref(), &request).await
 }
 
 /// `GET /session/ended`: the page after the sign-out.
-pub(crate) async fn ended(
+pub(crate) async fn show_end(
     State(services): State<Arc<Services>>,
     browser: Browser,
     query: Result<Query<EndedQuery>, QueryRejection>,
@@ -190,7 +163,7 @@ pub(crate) fn ended_with_device(
     Ok(format!("/session/ended?device={token}"))
 }
 
-async fn unsealed(services: &Services, text: &str) -> Result<EndSessionRequest, EndSessionError> {
+async fn unseal(services: &Services, text: &str) -> Result<EndSessionRequest, EndSessionError> {
     if text.is_empty() {
         Ok(EndSessionRequest::default())
     } else {
@@ -203,23 +176,23 @@ async fn serve(
     services: &Services,
     browser: &Browser,
     request: &EndSessionRequest,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     match browser.signed_in(services).await? {
         Some(signed_in) if !request.is_for(services, &signed_in)? => {
             question_page(services, browser, &signed_in, request)
         }
-        signed_in => signed_out(services, browser, signed_in.as_ref(), request).await,
+        signed_in => end_and_notify(services, browser, signed_in.as_ref(), request).await,
     }
 }
 
 /// Ends the session, if there is one, and redirects the browser. The server notifies OpenID Connect clients in the
 /// background. The browser notifies SAML applications on its way.
-async fn signed_out(
+async fn end_and_notify(
     services: &Services,
     browser: &Browser,
     signed_in: Option<&BrowserSession>,
     request: &EndSessionRequest,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let ended = match (signed_in, request.sid()) {
         // The response removes the cookie of the session, so the browser's own cookie identifies it.
         (Some(signed_in), _) => session::end(services, signed_in, browser.origin())
@@ -254,7 +227,7 @@ fn question_page(
     browser: &Browser,
     signed_in: &BrowserSession,
     request: &EndSessionRequest,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let question = SignOutPage {
         layout: layout(services, browser.language()),
         name: signed_in.user.display_name().to_owned(),
@@ -271,47 +244,34 @@ fn question_page(
     ))
 }
 
-fn refused(services: &Services, language: Language, rejected: &EndSessionError) -> Response {
-    let (what_happened, parameter) = match rejected {
-        EndSessionError::Internal(error) => return internal_error(services, language, error),
-        EndSessionError::Parameters(_) => return unreadable(services, language, rejected),
-        EndSessionError::Sealed => (Message::new("error-sign-out-expired"), None),
-        EndSessionError::BadHint(_) | EndSessionError::InvalidHint(_) => (
-            Message::new("error-sign-out-unproven"),
-            Some("id_token_hint"),
-        ),
-        EndSessionError::OtherClient | EndSessionError::UnknownClient => {
-            (Message::new("error-sign-out-unproven"), Some("client_id"))
-        }
-        EndSessionError::RedirectUri(_) => (
-            Message::new("error-sign-out-address"),
-            Some("post_logout_redirect_uri"),
-        ),
-    };
-    let mut details = Vec::new();
-    if let EndSessionError::RedirectUri(received) = rejected {
-        details.push(operator_details::address(received));
+impl From<EndSessionError> for PageError {
+    fn from(rejected: EndSessionError) -> Self {
+        let cause = rejected.to_string();
+        let (what_happened, details) = match rejected {
+            EndSessionError::Internal(error) => return error.into(),
+            EndSessionError::Parameters(_) => return unreadable_request(cause),
+            EndSessionError::Sealed => (Message::new("error-sign-out-expired"), Vec::new()),
+            EndSessionError::BadHint(_) | EndSessionError::InvalidHint(_) => (
+                Message::new("error-sign-out-unproven"),
+                vec![operator_details::parameter("id_token_hint")],
+            ),
+            EndSessionError::OtherClient | EndSessionError::UnknownClient => (
+                Message::new("error-sign-out-unproven"),
+                vec![operator_details::parameter("client_id")],
+            ),
+            EndSessionError::RedirectUri(received) => (
+                Message::new("error-sign-out-address"),
+                vec![
+                    operator_details::address(&received),
+                    operator_details::parameter("post_logout_redirect_uri"),
+                ],
+            ),
+        };
+        sign_out_error(StatusCode::BAD_REQUEST, what_happened, cause).with_details(details)
     }
-    details.extend(parameter.map(operator_details::parameter));
-    unserved(services, language, (what_happened, details), rejected)
 }
 
-fn unreadable(services: &Services, language: Language, cause: &dyn std::fmt::Display) -> Response {
+fn unreadable_request(cause: impl Display) -> PageError {
     let what_happened = Message::new("error-sign-out-unreadable");
-    unserved(services, language, (what_happened, Vec::new()), cause)
-}
-
-fn unserved(
-    services: &Services,
-    language: Language,
-    (what_happened, details): (Message, Vec<OperatorDetail>),
-    cause: &dyn std::fmt::Display,
-) -> Response {
-    ErrorReply {
-        status: StatusCode::BAD_REQUEST,
-        title: Message::new("error-sign-out-request"),
-        what_happened,
-        what_to_do: Message::new("error-sign-out-advice"),
-    }
-    .render_detailed(services, language, cause, (sign_out_here(), details))
+    sign_out_error(StatusCode::BAD_REQUEST, what_happened, cause)
 }

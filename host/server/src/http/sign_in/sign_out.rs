@@ -1,11 +1,14 @@
-//! The link to the sign-out, and the removal of the session's cookie.
+//! The parts of every sign-out: the removal of the session's cookie, and the error page.
 
-use axum::http::HeaderValue;
+use std::fmt::Display;
+
 use axum::http::header::SET_COOKIE;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 
 use crate::domain::Services;
 use crate::http::cookies::Cookie;
+use crate::http::page_error::{ErrorTexts, PageError};
 use crate::http::pages::link::Link;
 use crate::messages::Message;
 
@@ -20,10 +23,21 @@ pub(crate) fn without_session(mut response: Response, services: &Services) -> Re
     response
 }
 
-/// The link to the confirmation page of the sign-out.
-pub(crate) fn sign_out_here() -> Link {
-    Link {
+/// Returns the error about a request to sign out, with a link to the confirmation page of the sign-out.
+pub(crate) fn sign_out_error(
+    status: StatusCode,
+    what_happened: Message,
+    cause: impl Display,
+) -> PageError {
+    ErrorTexts {
+        status,
+        title: Message::new("error-sign-out-request"),
+        what_happened,
+        what_to_do: Message::new("error-sign-out-advice"),
+    }
+    .caused_by(cause)
+    .with_link(Link {
         address: QUESTION.to_owned(),
         text: Message::new("error-sign-out"),
-    }
+    })
 }

@@ -1,10 +1,8 @@
 //! The destination of the response of a test sign-in: `/admin/test-sign-ins/{id}`. The console shows the result. A
 //! response that the browser sends twice gets the same page for a short time.
 
-use std::sync::Arc;
-
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{Path, RawQuery};
 use axum::http::StatusCode;
 use axum::response::Response;
 
@@ -12,19 +10,20 @@ use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::repeat;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
+use crate::http::page_error::{ErrorTexts, PageError};
+use crate::http::page_routes::Visitor;
 use crate::http::pages::protocol::TestSignInPage;
-use crate::http::reply::{ErrorReply, internal_error, layout, page};
+use crate::http::reply::{layout, page};
 use crate::messages::Message;
 use crate::oidc::parameters::Parameters;
 use crate::test_sign_in::{oidc, saml};
 use assent_model::id::TestSignInId;
-use assent_model::language::Language;
 use assent_model::test_sign_in::{OpenTestSignIn, TestSignIn, TestSignInOutcome};
 use assent_saml_core::binding::Incoming;
 use assent_store::Transition;
 
 /// Returns the test sign-in that an address or a relay state names, if it is open in this browser.
-pub(crate) async fn open(
+pub(crate) async fn open_test_sign_in(
     services: &Services,
     browser: &Browser,
     id: Option<TestSignInId>,
@@ -37,7 +36,7 @@ pub(crate) async fn open(
 }
 
 /// Returns the test sign-in whose response this browser sent a moment ago.
-async fn claimed(
+async fn claimed_test_sign_in(
     services: &Services,
     browser: &Browser,
     id: Option<TestSignInId>,
@@ -50,65 +49,54 @@ async fn claimed(
 }
 
 /// `GET /admin/test-sign-ins/{id}`: the response of an OpenID Connect test sign-in.
-pub(crate) async fn answered(
-    State(services): State<Arc<Services>>,
+pub(crate) async fn receive_oidc_response(
+    Visitor { services, browser }: Visitor,
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
-    browser: Browser,
-) -> Response {
-    let reply = async {
-        let Ok(parameters) = Parameters::parse(query.unwrap_or_default().as_bytes()) else {
-            return Ok(None);
-        };
-        let id = id.parse().ok();
-        if let Some(open) = open(&services, &browser, id).await? {
-            if !oidc::is_answer(&services, open.test_sign_in(), &parameters)? {
-                return Ok(None);
-            }
-            if claim_answer(&services, &open).await?.is_done() {
-                return oidc::take_up(&services, &open, &parameters).await.map(Some);
-            }
+) -> Result<Response, PageError> {
+    let parameters = Parameters::parse(query.unwrap_or_default().as_bytes())
+        .map_err(|_| unknown_test_sign_in())?;
+    let id = id.parse().ok();
+    if let Some(open) = open_test_sign_in(&services, &browser, id).await? {
+        if !oidc::is_answer(&services, open.test_sign_in(), &parameters)? {
+            return Err(unknown_test_sign_in());
         }
-        match claimed(&services, &browser, id).await? {
-            Some(claimed) if oidc::is_answer(&services, &claimed, &parameters)? => {
-                repeat::outcome(&services, claimed.id).await
-            }
-            _ => Ok(None),
+        if claim_answer(&services, &open).await?.is_done() {
+            let outcome = oidc::take_up(&services, &open, &parameters).await?;
+            return Ok(outcome_page(&services, &browser, outcome));
         }
-    };
-    outcome_page(&services, browser.language(), reply.await)
+    }
+    match claimed_test_sign_in(&services, &browser, id).await? {
+        Some(claimed) if oidc::is_answer(&services, &claimed, &parameters)? => {
+            repeated_outcome(&services, &browser, claimed.id).await
+        }
+        _ => Err(unknown_test_sign_in()),
+    }
 }
 
 /// `POST /admin/test-sign-ins/{id}`: the response of a SAML test sign-in.
-pub(crate) async fn answered_by_post(
-    State(services): State<Arc<Services>>,
+pub(crate) async fn receive_saml_response(
+    Visitor { services, browser }: Visitor,
     Path(id): Path<String>,
-    browser: Browser,
     body: Bytes,
-) -> Response {
-    let reply = async {
-        let Ok(incoming) = Incoming::read_post(&body) else {
-            return Ok(None);
-        };
-        let id = id.parse().ok();
-        if let Some(open) = open(&services, &browser, id).await? {
-            if !saml::is_answer(&services, open.test_sign_in(), &incoming, &body)? {
-                return Ok(None);
-            }
-            if claim_answer(&services, &open).await?.is_done() {
-                return saml::take_up(&services, &open, &incoming, &body)
-                    .await
-                    .map(Some);
-            }
+) -> Result<Response, PageError> {
+    let incoming = Incoming::read_post(&body).map_err(|_| unknown_test_sign_in())?;
+    let id = id.parse().ok();
+    if let Some(open) = open_test_sign_in(&services, &browser, id).await? {
+        if !saml::is_answer(&services, open.test_sign_in(), &incoming, &body)? {
+            return Err(unknown_test_sign_in());
         }
-        match claimed(&services, &browser, id).await? {
-            Some(claimed) if saml::is_answer(&services, &claimed, &incoming, &body)? => {
-                repeat::outcome(&services, claimed.id).await
-            }
-            _ => Ok(None),
+        if claim_answer(&services, &open).await?.is_done() {
+            let outcome = saml::take_up(&services, &open, &incoming, &body).await?;
+            return Ok(outcome_page(&services, &browser, outcome));
         }
-    };
-    outcome_page(&services, browser.language(), reply.await)
+    }
+    match claimed_test_sign_in(&services, &browser, id).await? {
+        Some(claimed) if saml::is_answer(&services, &claimed, &incoming, &body)? => {
+            repeated_outcome(&services, &browser, claimed.id).await
+        }
+        _ => Err(unknown_test_sign_in()),
+    }
 }
 
 /// Claims the single response of a test sign-in.
@@ -122,38 +110,32 @@ async fn claim_answer(
         .await?)
 }
 
-fn outcome_page(
-    services: &Services,
-    language: Language,
-    outcome: Result<Option<TestSignInOutcome>, InternalError>,
-) -> Response {
-    match outcome {
-        Ok(Some(outcome)) => {
-            let done = outcome == TestSignInOutcome::Completed;
-            page(
-                &TestSignInPage {
-                    layout: layout(services, language),
-                    done,
-                },
-                None,
-            )
-        }
-        Ok(None) => unknown(services, language),
-        Err(error) => internal_error(services, language, &error),
-    }
+fn outcome_page(services: &Services, browser: &Browser, outcome: TestSignInOutcome) -> Response {
+    let template = TestSignInPage {
+        layout: layout(services, browser.language()),
+        done: outcome == TestSignInOutcome::Completed,
+    };
+    page(&template, None)
 }
 
-/// Returns the page for a browser without an open test sign-in.
-pub(crate) fn unknown(services: &Services, language: Language) -> Response {
-    ErrorReply {
+/// Returns the page again for a response that the browser sends twice.
+async fn repeated_outcome(
+    services: &Services,
+    browser: &Browser,
+    id: TestSignInId,
+) -> Result<Response, PageError> {
+    let outcome = repeat::outcome(services, id).await?;
+    let outcome = outcome.ok_or_else(unknown_test_sign_in)?;
+    Ok(outcome_page(services, browser, outcome))
+}
+
+/// The page for a browser without an open test sign-in.
+pub(crate) fn unknown_test_sign_in() -> PageError {
+    ErrorTexts {
         status: StatusCode::NOT_FOUND,
         title: Message::new("error-test-sign-in"),
         what_happened: Message::new("error-test-sign-in-happened"),
         what_to_do: Message::new("error-test-sign-in-advice"),
     }
-    .render(
-        services,
-        language,
-        &"no such test sign-in is open in this browser's session",
-    )
+    .caused_by("no such test sign-in is open in this browser's session")
 }

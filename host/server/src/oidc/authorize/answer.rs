@@ -11,7 +11,7 @@ use super::response::{AuthorizationAnswer, Destination};
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::sign_in::access::{Access, signed_in_access};
+use crate::domain::sign_in::access::signed_in_access;
 use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
@@ -40,8 +40,6 @@ pub struct AuthenticatedAuthorization<'a> {
     pub request: &'a AuthorizationRequest,
     /// The user.
     pub authenticated_user: &'a AuthenticatedUser,
-    /// The previous session of the browser.
-    pub old: Option<&'a BrowserSession>,
     /// Whether the user was asked for consent.
     pub agreement: Agreement,
 }
@@ -86,11 +84,12 @@ pub async fn respond(
         ..
     } = authenticated;
     // Boxed, because otherwise each surrounding future would reserve space for it several times.
-    let answer = Box::pin(answer_login(context, authenticated));
+    let answer = Box::pin(answer_user(context, authenticated));
     context::answer_observed(context, login, authenticated_user, Some(agreement), answer).await
 }
 
-async fn answer_login(
+/// Checks the user and the application in the order in which a sign-in may fail, and grants the code.
+async fn answer_user(
     context: SignInContext<'_>,
     authenticated: AuthenticatedAuthorization<'_>,
 ) -> Result<AuthorizeOutcome, InternalError> {
@@ -122,21 +121,13 @@ async fn answer_login(
     }
     let signed_in = &authenticated_user.signed_in;
     if let Some((code, description)) = mismatch(services, &application, request, signed_in)? {
-        return failed(services, login, request, code, description).await;
+        return end_with_error(services, login, request, code, description).await;
     }
     let (user, origin) = (&signed_in.user, &authenticated_user.origin);
-    let account = match signed_in_access(services, user, &application.id, origin).await? {
-        Access::Granted(account) => account,
-        Access::NoAccount => {
-            return Ok(AuthorizeOutcome::Denied(SignInDenied::NoAccount(
-                application.name.clone(),
-            )));
-        }
-        Access::Closed => {
-            return Ok(AuthorizeOutcome::Denied(SignInDenied::AccountClosed(
-                application.name.clone(),
-            )));
-        }
+    let access = signed_in_access(services, user, &application.id, origin).await?;
+    let account = match access.into_account(&application.name) {
+        Ok(account) => account,
+        Err(why) => return Ok(AuthorizeOutcome::Denied(why)),
     };
     observer.observe(SignInEvent::AccountFound).await?;
     let agreed = agreement == Agreement::Given;
@@ -168,7 +159,7 @@ async fn answer_login(
                  by the request id {request_id}"
             );
             let code = AuthorizeErrorCode::ServerError;
-            failed(services, login, request, code, &description).await
+            end_with_error(services, login, request, code, &description).await
         }
     }
 }
@@ -230,7 +221,6 @@ async fn grant(
         login,
         request,
         authenticated_user,
-        old,
         agreement,
         ..
     } = authenticated;
@@ -247,7 +237,6 @@ async fn grant(
     let agreed = agreement == Agreement::Given && request.purpose.is_application();
     let outcome = LoginCompletion {
         authenticated_user,
-        old,
         grant: Some((IssuedGrant::Code(Box::new(code)), account)),
         consent: (agreed && consent::is_stored(application, request))
             .then(|| consent::consent_to(services, &signed_in.user, request)),
@@ -262,7 +251,7 @@ async fn grant(
 }
 
 /// Ends the login with an error for the application.
-async fn failed(
+async fn end_with_error(
     services: &Services,
     login: OpenLogin,
     request: &AuthorizationRequest,

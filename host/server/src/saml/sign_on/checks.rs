@@ -9,7 +9,7 @@ use std::time::Duration;
 use authn_context::{is_for_unspecified, is_met, is_met_by_any, names_phishing_resistant};
 
 use super::denied::SignOnDenied;
-use super::respond::{SignOnAnswer, failed};
+use super::respond::{SignOnAnswer, failure_answer};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_sign_on_url, trusted_keys};
 use assent_model::clock::Timestamp;
@@ -182,7 +182,7 @@ pub async fn check(
         let now = services.now();
         let login = LoginId::new(now, &*services.entropy);
         return Err(SignOnError::Answer(Box::new(
-            failed(services, &request, &provider, why, (login, now)).await?,
+            failure_answer(services, &request, &provider, why, login, now).await?,
         )));
     }
     let now = services.now();

@@ -13,7 +13,8 @@ mod session;
 pub use checks::{AcceptedSignOn, SignOnError, Unanswerable, check, unsolicited};
 pub use denied::SignOnDenied;
 pub use respond::{
-    AuthenticatedSignOn, SignOnAnswer, SignOnOutcome, deny, failed, repeated_failure, respond,
+    AuthenticatedSignOn, SignOnAnswer, SignOnOutcome, deny, failure_answer, repeated_failure,
+    respond,
 };
 pub use response::{Assertion, Envelope, PHISHING_RESISTANT, failure as failure_response, success};
 pub use session::may_continue;

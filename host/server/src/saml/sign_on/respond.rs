@@ -12,7 +12,7 @@ use crate::domain::claims::traces;
 use crate::domain::claims::traces::TracePurpose;
 use crate::domain::claims::{name_id, standard_claims};
 use crate::domain::sessions::session::BrowserSession;
-use crate::domain::sign_in::access::{Access, signed_in_access};
+use crate::domain::sign_in::access::signed_in_access;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
 use crate::domain::sign_in::derived;
@@ -58,8 +58,6 @@ pub struct AuthenticatedSignOn<'a> {
     pub request: &'a SignOnRequest,
     /// The user.
     pub authenticated_user: &'a AuthenticatedUser,
-    /// The previous session of the browser.
-    pub old: Option<&'a BrowserSession>,
     /// The time of the response, which stays the same if the response is repeated.
     pub at: Timestamp,
 }
@@ -83,11 +81,12 @@ pub async fn respond(
         ..
     } = authenticated;
     // Boxed, because otherwise each surrounding future would reserve space for it several times.
-    let answer = Box::pin(answer_login(context, authenticated));
+    let answer = Box::pin(answer_user(context, authenticated));
     context::answer_observed(context, login, authenticated_user, None, answer).await
 }
 
-async fn answer_login(
+/// Checks the user and the service provider in the order in which a sign-on may fail, and grants the assertion.
+async fn answer_user(
     context: SignInContext<'_>,
     authenticated: AuthenticatedSignOn<'_>,
 ) -> Result<SignOnOutcome, InternalError> {
@@ -111,21 +110,13 @@ async fn answer_login(
     };
     let BrowserSession { session, user } = &authenticated_user.signed_in;
     let origin = &authenticated_user.origin;
-    let account = match signed_in_access(services, user, &provider.id, origin).await? {
-        Access::Granted(account) => account,
-        Access::NoAccount => {
-            return Ok(SignOnOutcome::Denied(SignInDenied::NoAccount(
-                provider.name.clone(),
-            )));
-        }
-        Access::Closed => {
-            return Ok(SignOnOutcome::Denied(SignInDenied::AccountClosed(
-                provider.name.clone(),
-            )));
-        }
+    let access = signed_in_access(services, user, &provider.id, origin).await?;
+    let account = match access.into_account(&provider.name) {
+        Ok(account) => account,
+        Err(why) => return Ok(SignOnOutcome::Denied(why)),
     };
     observer.observe(SignInEvent::AccountFound).await?;
-    let deny = |why| fail(services, (login, at), request, &provider, why);
+    let deny = |why| fail(services, login, request, &provider, why, at);
     if !is_requested_subject(services, &provider, request, user, &account)? {
         return deny(SignOnDenied::OtherSubject).await;
     }
@@ -234,14 +225,13 @@ async fn grant(
         login,
         request,
         authenticated_user,
-        old,
         at,
     } = authenticated;
     let BrowserSession { session, user } = &authenticated_user.signed_in;
     let id = derived::message_id(services, login.id(), "response")?;
     let assertion_id = derived::message_id(services, login.id(), "assertion")?;
     let session_index = session_index(services, &provider.id, &session.sid)?;
-    let envelope = envelope((&id, at), entity_id(services, provider), request);
+    let envelope = envelope(&id, at, entity_id(services, provider), request);
     let assertion = Assertion {
         id: &assertion_id,
         audience: &provider.settings.entity_id,
@@ -264,7 +254,7 @@ async fn grant(
                 "SAML sign-on failed: the assertion cannot be written"
             );
             let why = SignOnDenied::Internal;
-            return fail(services, (login, at), request, provider, why).await;
+            return fail(services, login, request, provider, why, at).await;
         }
     };
     // Only a service provider that receives the assertion itself participates in the session.
@@ -278,7 +268,6 @@ async fn grant(
     let grant = IssuedGrant::Assertion(session.id, participation);
     let outcome = LoginCompletion {
         authenticated_user,
-        old,
         grant: Some((grant, &content.account)),
         consent: None,
         at,
@@ -295,7 +284,7 @@ async fn grant(
     if !matches!(login, OpenLogin::Answered(_)) {
         traces::record(services, purpose, &content.steps);
     }
-    let granted = answer(services, provider, request, (response, true))?;
+    let granted = new_answer(services, provider, request, response, true)?;
     Ok(SignOnOutcome::Granted(granted))
 }
 
@@ -316,22 +305,29 @@ pub async fn deny(
     request: &SignOnRequest,
     why: SignOnDenied,
 ) -> Result<Option<SignOnAnswer>, InternalError> {
-    let provider = services
-        .store
-        .service_provider(&request.application)
-        .await?;
-    let Some(provider) = provider.and_then(|provider| receiver(Some(provider), request).ok())
-    else {
+    let Some(provider) = recipient(services, request).await? else {
         // There is no recipient, whether this call ended the login or another request did.
         let _ = login::end_without_sign_in(services, login, LoginAnswer::Nothing, services.now())
             .await?;
         return Ok(None);
     };
-    let outcome = fail(services, (login, services.now()), request, &provider, why).await?;
+    let outcome = fail(services, login, request, &provider, why, services.now()).await?;
     Ok(match outcome {
-        SignOnOutcome::Failed(failed) => Some(failed),
+        SignOnOutcome::Failed(failure) => Some(failure),
         _ => None,
     })
+}
+
+/// Returns the service provider that a request names, if it can still receive a response.
+async fn recipient(
+    services: &Services,
+    request: &SignOnRequest,
+) -> Result<Option<Arc<ServiceProvider>>, InternalError> {
+    let found = services
+        .store
+        .service_provider(&request.application)
+        .await?;
+    Ok(receiver(found, request).ok())
 }
 
 /// Returns the failure that a login was answered with again. Returns `None` if there is no recipient any more.
@@ -340,20 +336,16 @@ pub async fn deny(
 /// If the database or a key fails.
 pub async fn repeated_failure(
     services: &Services,
-    (login, at): (LoginId, Timestamp),
+    login: LoginId,
+    at: Timestamp,
     request: &SignOnRequest,
     reason: &str,
 ) -> Result<Option<SignOnAnswer>, InternalError> {
-    let provider = services
-        .store
-        .service_provider(&request.application)
-        .await?;
-    let Some(provider) = provider.and_then(|provider| receiver(Some(provider), request).ok())
-    else {
+    let Some(provider) = recipient(services, request).await? else {
         return Ok(None);
     };
     match SignOnDenied::from_name(reason) {
-        Some(why) => failed(services, request, &provider, why, (login, at))
+        Some(why) => failure_answer(services, request, &provider, why, login, at)
             .await
             .map(Some),
         None => Ok(None),
@@ -364,42 +356,45 @@ pub async fn repeated_failure(
 ///
 /// # Errors
 /// If the database or a key fails.
-pub async fn failed(
+pub async fn failure_answer(
     services: &Services,
     request: &SignOnRequest,
     provider: &ServiceProvider,
     why: SignOnDenied,
-    (login, at): (LoginId, Timestamp),
+    login: LoginId,
+    at: Timestamp,
 ) -> Result<SignOnAnswer, InternalError> {
     tracing::info!(application = %provider.id, reason = %why, "AuthnRequest rejected");
     let id = derived::message_id(services, login, "response")?;
-    let envelope = envelope((&id, at), entity_id(services, provider), request);
+    let envelope = envelope(&id, at, entity_id(services, provider), request);
     let response = response::failure(envelope, &why.status(), &signer(services, provider).await?)
         .map_err(|error| InternalError::Saml(error.to_string()))?;
-    answer(services, provider, request, (response, false))
+    new_answer(services, provider, request, response, false)
 }
 
 async fn fail(
     services: &Services,
-    (login, at): (OpenLogin, Timestamp),
+    login: OpenLogin,
     request: &SignOnRequest,
     provider: &ServiceProvider,
     why: SignOnDenied,
+    at: Timestamp,
 ) -> Result<SignOnOutcome, InternalError> {
-    let failed = failed(services, request, provider, why, (login.id(), at)).await?;
+    let failure = failure_answer(services, request, provider, why, login.id(), at).await?;
     let answer = LoginAnswer::Failed {
         reason: why.name().to_owned(),
     };
     Ok(
         match login::end_without_sign_in(services, login, answer, at).await? {
-            Transition::Done => SignOnOutcome::Failed(failed),
+            Transition::Done => SignOnOutcome::Failed(failure),
             Transition::NotOpen => SignOnOutcome::AnsweredBefore,
         },
     )
 }
 
 fn envelope<'a>(
-    (id, now): (&'a str, Timestamp),
+    id: &'a str,
+    now: Timestamp,
     issuer: &'a str,
     request: &'a SignOnRequest,
 ) -> Envelope<'a> {
@@ -412,11 +407,12 @@ fn envelope<'a>(
     }
 }
 
-fn answer(
+fn new_answer(
     services: &Services,
     provider: &ServiceProvider,
     request: &SignOnRequest,
-    (response, is_granted): (String, bool),
+    response: String,
+    is_granted: bool,
 ) -> Result<SignOnAnswer, InternalError> {
     let requested = request.relay_state.as_deref();
     let relay_state = crate::domain::sign_in::test_sign_in::relay_state(

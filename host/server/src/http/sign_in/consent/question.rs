@@ -10,6 +10,7 @@ use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::operations::logos;
+use crate::http::page_error::PageError;
 use crate::http::pages::initial_of;
 use crate::http::pages::login::ConsentPage;
 use crate::http::reply::{layout, page};
@@ -28,7 +29,7 @@ pub(crate) async fn ask(
     request: &AuthorizationRequest,
     authenticated_user: &AuthenticatedUser,
     ConsentQuestion { application, kind }: ConsentQuestion,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let id = login.id.to_string();
     let user = &authenticated_user.signed_in.user;
     let asking = ConsentPage {

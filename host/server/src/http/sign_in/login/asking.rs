@@ -15,7 +15,7 @@ pub(crate) struct RequestingApplication {
     pub(super) enabled: bool,
 }
 
-pub(crate) async fn asking(
+pub(crate) async fn requesting_application(
     services: &Services,
     login: &Login,
 ) -> Result<RequestingApplication, InternalError> {
@@ -50,7 +50,7 @@ pub(crate) async fn asking(
 }
 
 /// Returns the reason why a sign-in cannot continue, if an administrator disabled its application.
-pub(super) async fn disabled(
+pub(super) async fn disabled_denial(
     services: &Services,
     login: &Login,
 ) -> Result<Option<SignInDenied>, InternalError> {

@@ -8,9 +8,11 @@ use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin, SignInSource};
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
-use crate::http::reply::see_other;
+use crate::http::page_error::PageError;
+use crate::http::reply::{see_other, with_browser};
+use crate::http::sign_in::test_sign_in::unknown_test_sign_in;
 use assent_model::id::LoginId;
-use assent_model::login::{Login, LoginRequest};
+use assent_model::login::{LocalPage, Login, LoginRequest};
 
 /// A login that has begun.
 pub(crate) struct BegunLogin {
@@ -41,16 +43,18 @@ impl BegunLogin {
 
 /// Begins a login that continues the browser's session, if there is one that is sufficient for the request. Such a
 /// login is stored only when a page needs it, because most get a response at once. `id` is that of the login, if a
-/// repeated request must lead to the same one. `Err` is the page to show instead.
+/// repeated request must lead to the same one.
 pub(crate) async fn begin(
     services: &Services,
     browser: &Browser,
-    (request, id): (LoginRequest, Option<LoginId>),
+    request: LoginRequest,
+    id: Option<LoginId>,
     session: Option<BrowserSession>,
-) -> Result<Result<BegunLogin, Response>, InternalError> {
+) -> Result<BegunLogin, PageError> {
     let login = login::new(
         services,
-        (request, id),
+        request,
+        id,
         browser.digest(),
         browser.context(services),
         session.as_ref().map(|signed_in| signed_in.session.id),
@@ -63,23 +67,35 @@ pub(crate) async fn begin(
             .await?
             .is_done()
         {
-            return Ok(Err(crate::http::sign_in::test_sign_in::unknown(
-                services,
-                browser.language(),
-            )));
+            return Err(unknown_test_sign_in());
         }
     }
-    let authenticated_user = session.map(|signed_in| AuthenticatedUser {
-        signed_in,
-        cookie: None,
-        approval: None,
-        browser: browser.secret().clone(),
-        origin: browser.origin(),
+    let authenticated_user = session.map(|signed_in| {
+        AuthenticatedUser::of_session(signed_in, browser.secret(), browser.origin())
     });
-    Ok(Ok(BegunLogin {
+    Ok(BegunLogin {
         login,
         is_stored,
         source: browser.source(services),
         authenticated_user,
-    }))
+    })
+}
+
+/// Begins a sign-in to a page of this server, and redirects the browser to its login page.
+pub(crate) async fn begin_local(
+    services: &Services,
+    browser: &Browser,
+    page: LocalPage,
+) -> Result<Response, PageError> {
+    let login = login::begin(
+        services,
+        LoginRequest::Local { page },
+        browser.digest(),
+        browser.context(services),
+        None,
+        Some(browser.source(services)),
+    )
+    .await?;
+    let login_page = see_other(&format!("/login/{}", login.id));
+    Ok(with_browser(login_page, services, browser))
 }

@@ -11,10 +11,11 @@ use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
+use crate::http::page_error::PageError;
 use crate::http::pages::login::{EndedPage, EndedPageKind, ReturnNotice};
 use crate::http::reply::{layout, page};
 use crate::http::request_id;
-use crate::http::sign_in::login::asking::asking;
+use crate::http::sign_in::login::asking::requesting_application;
 use crate::messages::Message;
 use assent_model::login::{Login, LoginRequest, LoginStage, SignInDenied};
 use assent_model::secret::Digest;
@@ -35,7 +36,7 @@ pub(super) fn return_of(login: &Login) -> String {
 
 /// Returns the automatic return of a failed sign-in to the application. A sign-in to this server's own pages has no
 /// application, and another user's test sign-in has had its response already. The other ends ask the user for a choice.
-fn returning(
+fn automatic_return(
     services: &Services,
     browser: &Browser,
     login: &Login,
@@ -44,7 +45,7 @@ fn returning(
     let waits = matches!(login.request, LoginRequest::Oidc(_) | LoginRequest::Saml(_));
     let failed = match ended {
         EndedPageKind::Denied | EndedPageKind::Expired | EndedPageKind::NumberMismatch => true,
-        EndedPageKind::Rejected(_) => *ended != rejected(SignInDenied::OthersTestSignIn),
+        EndedPageKind::Rejected(_) => *ended != rejection_kind(SignInDenied::OthersTestSignIn),
         EndedPageKind::Cancelled | EndedPageKind::Conflict | EndedPageKind::Replaced => false,
     };
     if browser.stays() || !waits || !failed {
@@ -64,9 +65,9 @@ pub(super) async fn ended_page(
     browser: &Browser,
     login: &Login,
     kind: EndedPageKind,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let name = view::typed_name(services, login.id).await?;
-    ending(services, browser, login, kind, (name, None)).await
+    page_of_end(services, browser, login, kind, name, None).await
 }
 
 /// Returns the reference on the page of a rejected sign-in. It stays the same when the user loads the page again, for
@@ -88,7 +89,7 @@ pub(super) async fn rejected_page(
     login: &Login,
     why: SignInDenied,
     user: Option<&User>,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let name = match user {
         Some(user) => Some(user.display_name().to_owned()),
         None => view::typed_name(services, login.id).await?,
@@ -98,14 +99,15 @@ pub(super) async fn rejected_page(
     if services.error_references.find(&reference).is_none() {
         record_rejection(services, browser, login, &why, user, &reference).await?;
     }
-    let kind = rejected(why);
+    let kind = rejection_kind(why);
     // Rejections are rare, and boxing keeps the futures of the other cases small.
-    Box::pin(ending(
+    Box::pin(page_of_end(
         services,
         browser,
         login,
         kind,
-        (name, Some(reference)),
+        name,
+        Some(reference),
     ))
     .await
 }
@@ -142,24 +144,25 @@ async fn record_rejection(
     // A test sign-in records its own steps.
     match user {
         Some(user) if login.request.purpose().is_application() => {
-            let by = (user.id, browser.origin());
-            login::record_rejection(services, login, by, why, reference).await
+            let from = browser.origin();
+            login::record_rejection(services, login, user.id, from, why, reference).await
         }
         _ => Ok(()),
     }
 }
 
-async fn ending(
+async fn page_of_end(
     services: &Services,
     browser: &Browser,
     login: &Login,
     ended: EndedPageKind,
-    (name, reference): (Option<String>, Option<String>),
-) -> Result<Response, InternalError> {
+    name: Option<String>,
+    reference: Option<String>,
+) -> Result<Response, PageError> {
     let id = login.id.to_string();
-    let asking = asking(services, login).await?;
+    let asking = requesting_application(services, login).await?;
     let returns = match asking.enabled {
-        true => returning(services, browser, login, &ended)?,
+        true => automatic_return(services, browser, login, &ended)?,
         false => None,
     };
     let ended = EndedPage {
@@ -177,7 +180,7 @@ async fn ending(
     Ok(page(&ended, asking.form_target.as_deref()))
 }
 
-fn rejected(why: SignInDenied) -> EndedPageKind {
+fn rejection_kind(why: SignInDenied) -> EndedPageKind {
     EndedPageKind::Rejected(match why {
         SignInDenied::ApplicationGone => Message::new("rejected-application-deleted"),
         SignInDenied::ApplicationDisabled(name) => {

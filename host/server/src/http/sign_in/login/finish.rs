@@ -2,44 +2,47 @@
 
 use axum::response::Response;
 
-use crate::domain::sessions::session::BrowserSession;
-use crate::domain::sign_in::context::{Agreement, SignInContext};
+use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext};
+use crate::domain::sign_in::login::view::GivenApproval;
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::sign_in::{login, test_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
-use crate::http::reply::{see_other, with_session};
+use crate::http::page_error::PageError;
+use crate::http::reply::with_session;
 use crate::http::request_id;
-use crate::http::saml;
-use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question;
+use crate::http::sign_in::login::delivery::ProtocolAnswer;
 use crate::http::sign_in::login::ended::rejected_page;
 use crate::http::sign_in::login::repeat::answered_meanwhile;
 use crate::oidc::authorize::answer;
-use crate::oidc::authorize::answer::{AuthenticatedAuthorization, AuthorizeOutcome};
+use crate::oidc::authorize::answer::AuthenticatedAuthorization;
 use crate::oidc::authorize::interaction;
 use crate::saml::sign_on;
+use crate::saml::sign_on::AuthenticatedSignOn;
 use assent_model::id::SessionId;
 use assent_model::login::{Login, LoginRequest};
-use assent_model::saml::SignOnRequest;
 use assent_store::Transition;
 
-/// Returns the browser's session, which ends when a sign-in begins another one. A test sign-in does not change it.
-pub(crate) async fn session_before(
+/// Returns the user who approved a login, with the browser's session, which ends when the sign-in begins another one. A
+/// test sign-in does not change that session.
+pub(crate) async fn approved_user(
     services: &Services,
     browser: &Browser,
     login: &Login,
-) -> Result<Option<BrowserSession>, InternalError> {
-    if !login.request.purpose().is_application() {
-        Ok(None)
-    } else {
-        browser.signed_in(services).await
-    }
+    approved: &GivenApproval,
+) -> Result<Option<AuthenticatedUser>, InternalError> {
+    let old = match login.request.purpose().is_application() {
+        true => browser.signed_in(services).await?,
+        false => None,
+    };
+    let (secret, origin) = (browser.secret(), browser.origin());
+    login::authenticated_user(services, approved, old, secret, origin).await
 }
 
 /// Returns the user of the session with which a login continues, if it is still the session of this browser, and still
 /// sufficient.
-pub(crate) async fn resumed(
+pub(crate) async fn resumed_user(
     services: &Services,
     browser: &Browser,
     login: &Login,
@@ -59,13 +62,8 @@ pub(crate) async fn resumed(
         LoginRequest::Saml(request) => sign_on::may_continue(services, request, &signed_in).await?,
         LoginRequest::Local { .. } => false,
     };
-    Ok(enough.then_some(AuthenticatedUser {
-        signed_in,
-        cookie: None,
-        approval: None,
-        browser: browser.secret().clone(),
-        origin: browser.origin(),
-    }))
+    let resumed = || AuthenticatedUser::of_session(signed_in, browser.secret(), browser.origin());
+    Ok(enough.then(resumed))
 }
 
 /// Completes the login of this user, or asks the user for consent.
@@ -74,118 +72,77 @@ pub(crate) async fn finish(
     browser: &Browser,
     login: &Login,
     authenticated_user: &AuthenticatedUser,
-    old: Option<&BrowserSession>,
     agreement: Agreement,
-) -> Result<Response, InternalError> {
-    let request = match &login.request {
-        LoginRequest::Oidc(request) => request,
+) -> Result<Response, PageError> {
+    let stored = OpenLogin::Stored(login.id);
+    let purpose = login.request.purpose();
+    let observer = test_sign_in::observer::observer(services, purpose);
+    let request_id = request_id::current();
+    let context = SignInContext {
+        services,
+        observer: &*observer,
+        request_id: &request_id,
+    };
+    let answer = match &login.request {
+        LoginRequest::Oidc(request) => {
+            let authenticated = AuthenticatedAuthorization {
+                login: stored,
+                application: None,
+                request,
+                authenticated_user,
+                agreement,
+            };
+            let answer = answer::respond(context, authenticated).await?;
+            answer.map(ProtocolAnswer::Oidc, |question| (request, question))
+        }
         LoginRequest::Saml(request) => {
-            return finish_saml(services, browser, login, request, authenticated_user, old).await;
+            let authenticated = AuthenticatedSignOn {
+                login: stored,
+                request,
+                authenticated_user,
+                at: services.now(),
+            };
+            let answer = sign_on::respond(context, authenticated).await?;
+            answer.map(ProtocolAnswer::Saml, |never| match never {})
         }
         LoginRequest::Local { page } => {
-            let outcome = LoginCompletion {
+            let completion = LoginCompletion {
                 authenticated_user,
-                old,
                 grant: None,
                 consent: None,
                 at: services.now(),
             };
-            let answered = login::answer(services, OpenLogin::Stored(login.id), outcome).await?;
-            return match answered {
-                Transition::Done => with_session(
-                    see_other(&page.path()),
-                    services,
-                    browser,
-                    authenticated_user.new_session(),
-                ),
-                Transition::NotOpen => answered_meanwhile(services, browser, login.id).await,
-            };
+            match login::answer(services, stored, completion).await? {
+                Transition::Done => SignInAnswer::Granted(ProtocolAnswer::Local(*page)),
+                Transition::NotOpen => SignInAnswer::AnsweredBefore,
+            }
         }
     };
-    // The browser never receives the cookie of a test sign-in's session.
-    let session = authenticated_user
-        .new_session()
-        .filter(|_| request.purpose.is_application());
-    let authenticated = AuthenticatedAuthorization {
-        login: OpenLogin::Stored(login.id),
-        application: None,
-        request,
-        authenticated_user,
-        old,
-        agreement,
-    };
-    let observer = test_sign_in::observer::observer(services, request.purpose);
-    let request_id = request_id::current();
-    let context = SignInContext {
-        services,
-        observer: &*observer,
-        request_id: &request_id,
-    };
-    match answer::respond(context, authenticated).await? {
-        AuthorizeOutcome::Granted(answer) => with_session(
-            deliver(services, browser.language(), &answer, login.id).await,
-            services,
-            browser,
-            session,
-        ),
-        AuthorizeOutcome::Failed(answer) => {
-            Ok(deliver(services, browser.language(), &answer, login.id).await)
+    match answer {
+        SignInAnswer::Granted(answer) => {
+            // The browser never receives the cookie of a test sign-in's session.
+            let session = authenticated_user
+                .new_session()
+                .filter(|_| purpose.is_application());
+            let response = answer.deliver(services, browser, login.id).await;
+            Ok(with_session(response, services, browser, session)?)
         }
-        AuthorizeOutcome::AskConsent(asked) => {
-            question::ask(services, browser, login, request, authenticated_user, asked).await
+        SignInAnswer::Failed(answer) => Ok(answer.deliver(services, browser, login.id).await),
+        SignInAnswer::AskConsent((request, question)) => {
+            question::ask(
+                services,
+                browser,
+                login,
+                request,
+                authenticated_user,
+                question,
+            )
+            .await
         }
-        AuthorizeOutcome::Denied(reason) => {
+        SignInAnswer::Denied(reason) => {
             let user = &authenticated_user.signed_in.user;
             rejected_page(services, browser, login, reason, Some(user)).await
         }
-        AuthorizeOutcome::AnsweredBefore => answered_meanwhile(services, browser, login.id).await,
-    }
-}
-
-/// Completes the login of a service provider for this user.
-async fn finish_saml(
-    services: &Services,
-    browser: &Browser,
-    login: &Login,
-    request: &SignOnRequest,
-    authenticated_user: &AuthenticatedUser,
-    old: Option<&BrowserSession>,
-) -> Result<Response, InternalError> {
-    let session = authenticated_user
-        .new_session()
-        .filter(|_| request.purpose.is_application());
-    let authenticated = sign_on::AuthenticatedSignOn {
-        login: OpenLogin::Stored(login.id),
-        request,
-        authenticated_user,
-        old,
-        at: services.now(),
-    };
-    let observer = test_sign_in::observer::observer(services, request.purpose);
-    let request_id = request_id::current();
-    let context = SignInContext {
-        services,
-        observer: &*observer,
-        request_id: &request_id,
-    };
-    match sign_on::respond(context, authenticated).await? {
-        sign_on::SignOnOutcome::Granted(answer) => with_session(
-            saml::sign_on::deliver(services, browser.language(), &answer),
-            services,
-            browser,
-            session,
-        ),
-        sign_on::SignOnOutcome::Failed(answer) => Ok(saml::sign_on::deliver(
-            services,
-            browser.language(),
-            &answer,
-        )),
-        sign_on::SignOnOutcome::Denied(reason) => {
-            let user = &authenticated_user.signed_in.user;
-            rejected_page(services, browser, login, reason, Some(user)).await
-        }
-        sign_on::SignOnOutcome::AnsweredBefore => {
-            answered_meanwhile(services, browser, login.id).await
-        }
+        SignInAnswer::AnsweredBefore => answered_meanwhile(services, browser, login.id).await,
     }
 }

@@ -2,11 +2,9 @@
 //! is blocked or held back.
 
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::http::header::CACHE_CONTROL;
 use axum::response::sse::{Event, Sse};
@@ -19,10 +17,8 @@ use crate::domain::approvals::request;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::qr_sign_in;
 use crate::domain::{InternalError, Services};
-use crate::http::context::Browser;
 use crate::http::pages::login::FollowedSignIn;
-use crate::http::reply::internal_error;
-use crate::http::sign_in::login::posted::find;
+use crate::http::sign_in::login::posted::LoginVisit;
 use assent_model::approval::Approval;
 use assent_model::id::LoginId;
 
@@ -43,15 +39,15 @@ fn waiting_for(approval: &Approval) -> String {
 
 /// The state for the script of the login page.
 pub(super) fn login_page(id: LoginId) -> FollowedSignIn {
-    followed(id, IDENTIFY.to_owned())
+    followed_sign_in(id, IDENTIFY.to_owned())
 }
 
 /// The state for the script of a page that waits for this approval.
 pub(super) fn waiting_page(id: LoginId, approval: &Approval) -> FollowedSignIn {
-    followed(id, waiting_for(approval))
+    followed_sign_in(id, waiting_for(approval))
 }
 
-fn followed(id: LoginId, state: String) -> FollowedSignIn {
+fn followed_sign_in(id: LoginId, state: String) -> FollowedSignIn {
     FollowedSignIn {
         events: format!("/login/{id}/events"),
         ask: format!("/login/{id}/state"),
@@ -66,19 +62,9 @@ struct SignInState {
 }
 
 /// `GET /login/{id}/state`: whether a waiting page is still current, without a change of the sign-in.
-pub(crate) async fn state(
-    State(services): State<Arc<Services>>,
-    Path(id): Path<String>,
-    browser: Browser,
-) -> Response {
-    let (browser, found) = find(&services, &id, browser).await;
-    match found {
-        Ok(view) => {
-            let state = state_of(&view);
-            ([(CACHE_CONTROL, "no-store")], Json(SignInState { state })).into_response()
-        }
-        Err(error) => internal_error(&services, browser.language(), &error),
-    }
+pub(crate) async fn state(visit: LoginVisit) -> Response {
+    let state = state_of(&visit.view);
+    ([(CACHE_CONTROL, "no-store")], Json(SignInState { state })).into_response()
 }
 
 /// The state of a sign-in, as the pages compare it. A page of an unknown sign-in then shows that it has expired.
@@ -92,17 +78,15 @@ fn state_of(view: &LoginView) -> String {
 
 /// `GET /login/{id}/events`: an event `alive` with the state at once and at each heartbeat, then one event `changed`,
 /// as soon as the page has changed. A page that connects late receives the current state.
-pub(crate) async fn events(
-    State(services): State<Arc<Services>>,
-    Path(id): Path<String>,
-    browser: Browser,
-) -> Response {
-    let (browser, found) = find(&services, &id, browser).await;
-    let view = match found {
-        Ok(LoginView::Unknown) => return StatusCode::NOT_FOUND.into_response(),
-        Ok(view) => view,
-        Err(error) => return internal_error(&services, browser.language(), &error),
-    };
+pub(crate) async fn events(visit: LoginVisit) -> Response {
+    let LoginVisit {
+        services,
+        browser,
+        view,
+    } = visit;
+    if matches!(view, LoginView::Unknown) {
+        return StatusCode::NOT_FOUND.into_response();
+    }
     let Some(holding) = services
         .rate_limits
         .event_streams
@@ -114,7 +98,7 @@ pub(crate) async fn events(
     let news = Box::pin(async move {
         let _holding = holding;
         let changed = tokio::select! {
-            changed = changed(&services, view) => changed,
+            changed = await_change(&services, view) => changed,
             () = services.draining.interrupts() => Ok(false),
         };
         if let Err(error) = &changed {
@@ -150,7 +134,7 @@ fn event(name: &'static str, state: &str) -> Result<Event, Infallible> {
 }
 
 /// Waits until the page of this state has changed. Returns false if it ends before.
-async fn changed(services: &Services, view: LoginView) -> Result<bool, InternalError> {
+async fn await_change(services: &Services, view: LoginView) -> Result<bool, InternalError> {
     match view {
         LoginView::Waiting(_, approval) => {
             request::decided(services, approval.id).await.map(|()| true)

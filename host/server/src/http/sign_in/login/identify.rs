@@ -12,18 +12,18 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::sign_in::login::OpenLogin;
 use crate::domain::sign_in::login::view;
-use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::{login, passkey, qr_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::cookies::Cookie;
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
-use crate::http::operations::rate_limits::{too_many_pages, try_again};
+use crate::http::operations::rate_limits::try_again;
+use crate::http::page_error::PageError;
 use crate::http::pages::login::{Choice, LoginPage, PasskeyForm, Scan};
 use crate::http::portal::owner::is_enough;
 use crate::http::reply::{layout, page, see_other, with_browser};
-use crate::http::sign_in::login::asking::{asking, disabled};
+use crate::http::sign_in::login::asking::{disabled_denial, requesting_application};
 use crate::http::sign_in::login::followed;
 use crate::http::sign_in::login::posted::LoginPost;
 use crate::http::sign_in::login::repeat::answered_meanwhile;
@@ -35,95 +35,87 @@ use assent_model::name::{LoginName, LoginNameError, described_character};
 use assent_store::{RequestOutcome, Transition};
 
 /// `POST /login/{id}`: the user enters a name.
-pub(crate) async fn identify(posted: LoginPost) -> Response {
+pub(crate) async fn identify(posted: LoginPost) -> Result<Response, PageError> {
     let LoginPost {
         services,
         browser,
         form,
-        view,
         ..
     } = &posted;
-    let reply = async {
-        // A second click, or a stale page: the browser goes to the page for the current state.
-        let LoginView::Identify(login) = view else {
-            return Ok(posted.redirect_to_current_page());
-        };
-        // The user signed in in another tab since this page was shown. With `select_account` the page offers the
-        // session from the start.
-        if !offers_account(login)
-            && !form.name.is_empty()
-            && let Some(signed_in) = choice(services, browser, login).await?
-            && is_unseen(login, &signed_in)
-            && !csrf::is_token(services, browser, &chosen(login, &signed_in), &form.user)?
-            && !login::has_declined(services, login, &signed_in).await?
-        {
-            let began = IdentifyError::SessionBegan(form.name.clone());
-            return identify_page(services, browser, login, began).await;
-        }
-        // This check is the same for each name, and comes before any count or query.
-        if disabled(services, login).await?.is_some() {
-            return Ok(posted.redirect_to_current_page());
-        }
-        let valid = match form.name.parse::<LoginName>() {
-            Ok(valid) => valid,
-            Err(why) => {
-                let unfit = IdentifyError::Name(form.name.clone(), why);
-                return identify_page(services, browser, login, unfit).await;
-            }
-        };
-        let from = count_attempt(services, browser)
-            .map_err(|exhausted| (exhausted, Message::new("error-too-many-here")));
-        let too_many = |(exhausted, refused)| {
-            let next = try_again(&posted.address());
-            Ok(too_many_pages(
-                services,
-                browser.language(),
-                exhausted,
-                refused,
-                next,
-            ))
-        };
-        if let Err(refused) = from {
-            request::refuse(services, login, &valid).await?;
-            return too_many(refused);
-        }
-        let by_name = || Message::new("error-too-many-name");
-        // Requests of other browsers with the same name do not count in a browser in which the user signed in before.
-        // They also do not count in a browser whose trust a report revoked, because a rejection would reveal the
-        // report.
-        let standing = browser
-            .known_users(services)
-            .standing(services, &valid)
-            .await?;
-        if standing == BrowserStatus::Unknown
-            && let Err(exhausted) = services
-                .rate_limits
-                .sign_ins_per_user_name
-                .count_call(&(&valid).into(), services.now())
-        {
-            request::refuse(services, login, &valid).await?;
-            return too_many((exhausted, by_name()));
-        }
-        let outcome = request::ask(
-            services,
-            login,
-            (&valid, standing),
-            browser.context(services),
-            browser.origin(),
-        )
-        .await?;
-        if outcome == RequestOutcome::TooMany {
-            let wait = services.settings.lifetimes.approval.get();
-            return too_many((RateLimitError::within(wait), by_name()));
-        }
-        Ok(remembering(
-            posted.redirect_to_current_page(),
+    let login = posted.unidentified_login()?;
+    // The user signed in in another tab since this page was shown. With `select_account` the page offers the
+    // session from the start.
+    if !offers_account(login)
+        && !form.name.is_empty()
+        && let Some(signed_in) = choice(services, browser, login).await?
+        && is_unseen(login, &signed_in)
+        && !csrf::is_token(
             services,
             browser,
-            (!form.remember.is_empty()).then_some(&valid),
-        ))
+            &choice_purpose(login, &signed_in),
+            &form.user,
+        )?
+        && !login::has_declined(services, login, &signed_in).await?
+    {
+        let began = IdentifyError::SessionBegan(form.name.clone());
+        return identify_page(services, browser, login, began).await;
+    }
+    // This check is the same for each name, and comes before any count or query.
+    if disabled_denial(services, login).await?.is_some() {
+        return Ok(posted.redirect_to_current_page());
+    }
+    let valid = match form.name.parse::<LoginName>() {
+        Ok(valid) => valid,
+        Err(why) => {
+            let unfit = IdentifyError::Name(form.name.clone(), why);
+            return identify_page(services, browser, login, unfit).await;
+        }
     };
-    posted.reply(reply.await)
+    let again = try_again(&posted.address());
+    if let Err(exhausted) = count_attempt(services, browser) {
+        request::refuse(services, login, &valid).await?;
+        let limit = Message::new("error-too-many-here");
+        return Err(PageError::too_many(exhausted, limit, again));
+    }
+    let limit = Message::new("error-too-many-name");
+    // Requests of other browsers with the same name do not count in a browser in which the user signed in before.
+    // They also do not count in a browser whose trust a report revoked, because a rejection would reveal the
+    // report.
+    let standing = browser
+        .known_users(services)
+        .standing(services, &valid)
+        .await?;
+    if standing == BrowserStatus::Unknown
+        && let Err(exhausted) = services
+            .rate_limits
+            .sign_ins_per_user_name
+            .count_call(&(&valid).into(), services.now())
+    {
+        request::refuse(services, login, &valid).await?;
+        return Err(PageError::too_many(exhausted, limit, again));
+    }
+    let outcome = request::ask(
+        services,
+        login,
+        (&valid, standing),
+        browser.context(services),
+        browser.origin(),
+    )
+    .await?;
+    if outcome == RequestOutcome::TooMany {
+        let wait = services.settings.lifetimes.approval.get();
+        return Err(PageError::too_many(
+            RateLimitError::within(wait),
+            limit,
+            again,
+        ));
+    }
+    Ok(with_name_cookie(
+        posted.redirect_to_current_page(),
+        services,
+        browser,
+        (!form.remember.is_empty()).then_some(&valid),
+    ))
 }
 
 /// Counts an attempt to sign in from this browser and its network. This comes before any query, so that it does not
@@ -139,7 +131,7 @@ pub(super) fn count_attempt(services: &Services, browser: &Browser) -> Result<()
 }
 
 /// Sets or removes the cookie with the typed name.
-fn remembering(
+fn with_name_cookie(
     mut response: Response,
     services: &Services,
     browser: &Browser,
@@ -156,27 +148,19 @@ fn remembering(
 }
 
 /// `POST /login/{id}/continue`: the user continues as the signed-in user.
-pub(crate) async fn proceed(posted: LoginPost) -> Response {
+pub(crate) async fn proceed(posted: LoginPost) -> Result<Response, PageError> {
     let LoginPost {
-        services,
-        browser,
-        form,
-        view,
-        ..
+        services, browser, ..
     } = &posted;
-    let reply = async {
-        if let LoginView::Identify(login) = view
-            && let Some(signed_in) = choice(services, browser, login).await?
-            && csrf::is_token(services, browser, &chosen(login, &signed_in), &form.user)?
-        {
-            if let LoginRequest::Local { page } = &login.request {
-                return own_page(services, browser, login, *page, &signed_in).await;
-            }
-            login::continue_with_session(services, login, &signed_in).await?;
+    let login = posted.unidentified_login()?;
+    if let Some(signed_in) = choice(services, browser, login).await? {
+        posted.require_page_of_user(&choice_purpose(login, &signed_in))?;
+        if let LoginRequest::Local { page } = &login.request {
+            return own_page(services, browser, login, *page, &signed_in).await;
         }
-        Ok(posted.redirect_to_current_page())
-    };
-    posted.reply(reply.await)
+        login::continue_with_session(services, login, &signed_in).await?;
+    }
+    Ok(posted.redirect_to_current_page())
 }
 
 /// Whether the user has not seen the offer of this sufficient session yet. An application's request would have been
@@ -200,7 +184,7 @@ async fn own_page(
     login: &Login,
     page: LocalPage,
     signed_in: &BrowserSession,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let answer = LoginAnswer::SignedIn {
         session: signed_in.session.id,
         is_new: false,
@@ -239,7 +223,7 @@ async fn choice(
 }
 
 /// Returns the purpose of the token that proves that the page offered to continue as this user.
-fn chosen(login: &Login, signed_in: &BrowserSession) -> String {
+fn choice_purpose(login: &Login, signed_in: &BrowserSession) -> String {
     format!("continue {} {}", login.id, signed_in.user.id)
 }
 
@@ -298,9 +282,9 @@ pub(super) async fn identify_page(
     browser: &Browser,
     login: &Login,
     error: IdentifyError,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let id = login.id.to_string();
-    let asking = asking(services, login).await?;
+    let asking = requesting_application(services, login).await?;
     let hint = hinted_name(services, browser, login)
         .await?
         .map(String::from);
@@ -323,7 +307,7 @@ pub(super) async fn identify_page(
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
             action: format!("/login/{id}/continue"),
-            user_token: csrf::token(services, browser, &chosen(login, &signed_in))?,
+            user_token: csrf::token(services, browser, &choice_purpose(login, &signed_in))?,
             is_recent,
         }),
         None => None,

@@ -1,9 +1,7 @@
 //! The return of a failed or cancelled sign-in to the application.
 
-use std::sync::Arc;
-
+use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
 use axum::response::Response;
 use serde::Deserialize;
 
@@ -13,34 +11,34 @@ use crate::domain::sign_in::login::view::{GivenApproval, LoginEnd, LoginView};
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
-use crate::http::reply::{internal_error, see_other};
-use crate::http::sign_in::answer::deliver;
+use crate::http::csrf;
+use crate::http::page_error::PageError;
+use crate::http::reply::see_other;
 use crate::http::sign_in::confirm;
+use crate::http::sign_in::login::delivery::ProtocolAnswer;
 use crate::http::sign_in::login::ended::return_of;
-use crate::http::sign_in::login::finish::resumed;
-use crate::http::sign_in::login::no_login::unknown;
-use crate::http::sign_in::login::posted::{LoginPost, find};
-use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
-use crate::http::{csrf, saml};
+use crate::http::sign_in::login::finish::resumed_user;
+use crate::http::sign_in::login::no_login::unknown_login;
+use crate::http::sign_in::login::posted::{LoginPost, LoginVisit};
+use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated_response};
 use crate::oidc::authorize::answer;
 use crate::oidc::authorize::answer::DenialReason;
 use crate::saml::sign_on;
 use crate::saml::sign_on::SignOnDenied;
-use assent_model::login::{Login, LoginAnswer, LoginRequest};
+use assent_model::login::{LocalPage, Login, LoginAnswer, LoginRequest};
 use assent_model::user::User;
 
 /// `POST /login/{id}/leave`: returns to the application, with an error.
-pub(crate) async fn leave(posted: LoginPost) -> Response {
-    posted.reply(returned(&posted.services, &posted.browser, &posted.view).await)
+pub(crate) async fn leave(posted: LoginPost) -> Result<Response, PageError> {
+    return_error(&posted.services, &posted.browser, &posted.view).await
 }
 
 /// Sends an error to the application.
-async fn returned(
+async fn return_error(
     services: &Services,
     browser: &Browser,
     view: &LoginView,
-) -> Result<Response, InternalError> {
-    let language = browser.language();
+) -> Result<Response, PageError> {
     let (login, reason) = match view {
         LoginView::Ended(login, LoginEnd::Denied) => (login, DenialReason::Denied),
         LoginView::Ended(login, LoginEnd::Expired | LoginEnd::NumberMismatch) => {
@@ -51,7 +49,7 @@ async fn returned(
             (login, without_answer(services, login, user).await?)
         }
         LoginView::SignedIn(login, session) => {
-            let resumed = resumed(services, browser, login, *session).await?;
+            let resumed = resumed_user(services, browser, login, *session).await?;
             let user = resumed.map(|authenticated| authenticated.signed_in.user);
             (login, without_answer(services, login, user).await?)
         }
@@ -61,17 +59,25 @@ async fn returned(
             (login, DenialReason::GivenUp)
         }
         LoginView::Answered(login, given) => {
-            return Box::pin(repeated(services, browser, login, given)).await;
+            return Box::pin(repeated_response(services, browser, login, given)).await;
         }
-        LoginView::Unknown => return Ok(unknown(services, language)),
+        LoginView::Unknown => return Err(unknown_login()),
     };
-    let reply = match &login.request {
-        LoginRequest::Oidc(request) => {
-            match answer::deny(services, OpenLogin::Stored(login.id), request, reason).await? {
-                Some(answer) => Some(deliver(services, language, &answer, login.id).await),
-                None => None,
-            }
-        }
+    deny_login(services, browser, login, reason).await
+}
+
+/// Ends a login with an error, which the browser takes to the application.
+pub(crate) async fn deny_login(
+    services: &Services,
+    browser: &Browser,
+    login: &Login,
+    reason: DenialReason,
+) -> Result<Response, PageError> {
+    let stored = OpenLogin::Stored(login.id);
+    let answer = match &login.request {
+        LoginRequest::Oidc(request) => answer::deny(services, stored, request, reason)
+            .await?
+            .map(ProtocolAnswer::Oidc),
         LoginRequest::Saml(request) => {
             let why = match reason {
                 DenialReason::Denied => SignOnDenied::Denied,
@@ -80,19 +86,18 @@ async fn returned(
                     SignOnDenied::GivenUp
                 }
             };
-            let answer = sign_on::deny(services, OpenLogin::Stored(login.id), request, why).await?;
-            answer.map(|answer| saml::sign_on::deliver(services, language, &answer))
+            let answer = sign_on::deny(services, stored, request, why).await?;
+            answer.map(ProtocolAnswer::Saml)
         }
         LoginRequest::Local { .. } => {
-            let (stored, now) = (OpenLogin::Stored(login.id), services.now());
-            login::end_without_sign_in(services, stored, LoginAnswer::Left, now)
+            login::end_without_sign_in(services, stored, LoginAnswer::Left, services.now())
                 .await?
                 .is_done()
-                .then(|| see_other("/"))
+                .then_some(ProtocolAnswer::Local(LocalPage::Home))
         }
     };
-    match reply {
-        Some(reply) => Ok(reply),
+    match answer {
+        Some(answer) => Ok(answer.deliver(services, browser, login.id).await),
         None => answered_meanwhile(services, browser, login.id).await,
     }
 }
@@ -103,8 +108,8 @@ async fn approving_user(
     browser: &Browser,
     approved: &GivenApproval,
 ) -> Result<Option<User>, InternalError> {
-    let by = (browser.secret(), browser.origin());
-    let found = login::authenticated_user(services, approved, None, by).await?;
+    let (secret, origin) = (browser.secret(), browser.origin());
+    let found = login::authenticated_user(services, approved, None, secret, origin).await?;
     let Some(AuthenticatedUser { signed_in, .. }) = found else {
         return Ok(None);
     };
@@ -147,42 +152,39 @@ pub(crate) struct Return {
 /// request: the token is bound to this browser and attempt. A page in another tab cannot either, after the user has
 /// started again.
 pub(crate) async fn return_by_itself(
-    State(services): State<Arc<Services>>,
-    Path(id): Path<String>,
+    visit: LoginVisit,
     query: Result<Query<Return>, QueryRejection>,
-    browser: Browser,
-) -> Response {
-    let (browser, found) = find(&services, &id, browser).await;
-    let reply = async {
-        let view = found?;
-        let token = query.map(|Query(query)| query.token).unwrap_or_default();
-        if matches!(view, LoginView::Answered(..)) {
-            return returned(&services, &browser, &view).await;
-        }
-        let failed = match &view {
-            LoginView::Ended(
-                login,
-                LoginEnd::Denied | LoginEnd::Expired | LoginEnd::NumberMismatch,
-            ) => Some(login),
-            LoginView::Approved(login, _) | LoginView::SignedIn(login, _) => Some(login),
-            LoginView::Ended(..)
-            | LoginView::Identify(_)
-            | LoginView::Waiting(..)
-            | LoginView::Answered(..)
-            | LoginView::Unknown => None,
-        };
-        if let Some(login) = failed
-            && csrf::is_token(&services, &browser, &return_of(login), &token)?
-        {
-            return returned(&services, &browser, &view).await;
-        }
-        // The browser goes to the page for the current state of the login.
-        Ok(match view.login() {
-            Some(login) => see_other(&format!("/login/{}", login.id)),
-            None => unknown(&services, browser.language()),
-        })
+) -> Result<Response, PageError> {
+    let LoginVisit {
+        services,
+        browser,
+        view,
+    } = visit;
+    let token = query.map(|Query(query)| query.token).unwrap_or_default();
+    if matches!(view, LoginView::Answered(..)) {
+        return return_error(&services, &browser, &view).await;
+    }
+    let failed = match &view {
+        LoginView::Ended(
+            login,
+            LoginEnd::Denied | LoginEnd::Expired | LoginEnd::NumberMismatch,
+        )
+        | LoginView::Approved(login, _)
+        | LoginView::SignedIn(login, _) => Some(login),
+        LoginView::Ended(..)
+        | LoginView::Identify(_)
+        | LoginView::Waiting(..)
+        | LoginView::Answered(..)
+        | LoginView::Unknown => None,
     };
-    reply
-        .await
-        .unwrap_or_else(|error| internal_error(&services, browser.language(), &error))
+    if let Some(login) = failed
+        && csrf::is_token(&services, &browser, &return_of(login), &token)?
+    {
+        return return_error(&services, &browser, &view).await;
+    }
+    // The browser goes to the page for the current state of the login.
+    match view.login() {
+        Some(login) => Ok(see_other(&format!("/login/{}", login.id))),
+        None => Err(unknown_login()),
+    }
 }

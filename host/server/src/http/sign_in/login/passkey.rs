@@ -12,25 +12,23 @@ use crate::domain::InternalError;
 use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::sign_in::passkey;
 use crate::domain::sign_in::passkey::{PasskeyAnswer, PasskeySignInOutcome};
-use crate::http::operations::rate_limits::{too_many_pages, try_again};
-use crate::http::sign_in::login::asking::disabled;
+use crate::http::operations::rate_limits::try_again;
+use crate::http::page_error::PageError;
+use crate::http::sign_in::login::asking::disabled_denial;
 use crate::http::sign_in::login::identify::{IdentifyError, count_attempt, identify_page};
 use crate::http::sign_in::login::posted::LoginPost;
 use crate::messages::Message;
 
 /// `POST /login/{id}/passkey/challenge`: a new challenge for the script of the page, as
 /// `PublicKeyCredentialRequestOptionsJSON`. The options do not depend on the user.
-pub(crate) async fn passkey_challenge(posted: LoginPost) -> Response {
+pub(crate) async fn passkey_challenge(posted: LoginPost) -> Result<Response, PageError> {
     let LoginView::Identify(login) = &posted.view else {
-        return StatusCode::CONFLICT.into_response();
+        return Ok(StatusCode::CONFLICT.into_response());
     };
-    let reply = async {
-        Ok(match passkey::challenge(&posted.services, login).await? {
-            Some(options) => Json(options.public_key).into_response(),
-            None => StatusCode::NOT_FOUND.into_response(),
-        })
-    };
-    posted.reply(reply.await)
+    Ok(match passkey::challenge(&posted.services, login).await? {
+        Some(options) => Json(options.public_key).into_response(),
+        None => StatusCode::NOT_FOUND.into_response(),
+    })
 }
 
 /// The assertion that the script sends: an `AuthenticationResponseJSON`.
@@ -62,55 +60,43 @@ async fn is_over_soon(posted: &LoginPost) -> Result<bool, InternalError> {
 }
 
 /// `POST /login/{id}/passkey`: the assertion of a passkey.
-pub(crate) async fn passkey(posted: LoginPost) -> Response {
+pub(crate) async fn passkey(posted: LoginPost) -> Result<Response, PageError> {
     let LoginPost {
         services,
         browser,
         form,
-        view,
         ..
     } = &posted;
-    let reply = async {
-        // A second assertion, or a stale page: the browser goes to the page for the current state.
-        let LoginView::Identify(login) = view else {
-            return Ok(posted.redirect_to_current_page());
-        };
-        if disabled(services, login).await?.is_some() {
-            return Ok(posted.redirect_to_current_page());
-        }
-        // Cooldowns and the limits of names do not apply to a passkey or a QR sign-in. They protect against requests
-        // that the user did not begin, and an attacker must not lock the user out.
-        if let Err(exhausted) = count_attempt(services, browser) {
-            return Ok(too_many_pages(
-                services,
-                browser.language(),
-                exhausted,
-                Message::new("error-too-many-here"),
-                try_again(&posted.address()),
-            ));
-        }
-        let rejected = || identify_page(services, browser, login, IdentifyError::Passkey);
-        let Ok(assertion) = serde_json::from_str::<Assertion>(&form.assertion) else {
-            return rejected().await;
-        };
-        let answer = PasskeyAnswer {
-            assertion: assertion.credential,
-            is_same_device: assertion.authenticator_attachment.as_deref() == Some("platform"),
-        };
-        let context = browser.context(services);
-        match passkey::answer(services, login, &answer, context, browser.origin()).await? {
-            PasskeySignInOutcome::Approved | PasskeySignInOutcome::NotOpen => {
-                Ok(posted.redirect_to_current_page())
-            }
-            PasskeySignInOutcome::Rejected if is_over(&posted).await? => {
-                Ok(posted.redirect_to_current_page())
-            }
-            // The browser sent the assertion twice, and the first one has used up the challenge.
-            PasskeySignInOutcome::NoChallenge if is_over_soon(&posted).await? => {
-                Ok(posted.redirect_to_current_page())
-            }
-            PasskeySignInOutcome::Rejected | PasskeySignInOutcome::NoChallenge => rejected().await,
-        }
+    let login = posted.unidentified_login()?;
+    if disabled_denial(services, login).await?.is_some() {
+        return Ok(posted.redirect_to_current_page());
+    }
+    // Cooldowns and the limits of names do not apply to a passkey or a QR sign-in. They protect against requests
+    // that the user did not begin, and an attacker must not lock the user out.
+    count_attempt(services, browser).map_err(|exhausted| {
+        let limit = Message::new("error-too-many-here");
+        PageError::too_many(exhausted, limit, try_again(&posted.address()))
+    })?;
+    let rejected = || identify_page(services, browser, login, IdentifyError::Passkey);
+    let Ok(assertion) = serde_json::from_str::<Assertion>(&form.assertion) else {
+        return rejected().await;
     };
-    posted.reply(Box::pin(reply).await)
+    let answer = PasskeyAnswer {
+        assertion: assertion.credential,
+        is_same_device: assertion.authenticator_attachment.as_deref() == Some("platform"),
+    };
+    let context = browser.context(services);
+    match passkey::answer(services, login, &answer, context, browser.origin()).await? {
+        PasskeySignInOutcome::Approved | PasskeySignInOutcome::NotOpen => {
+            Ok(posted.redirect_to_current_page())
+        }
+        PasskeySignInOutcome::Rejected if is_over(&posted).await? => {
+            Ok(posted.redirect_to_current_page())
+        }
+        // The browser sent the assertion twice, and the first one has used up the challenge.
+        PasskeySignInOutcome::NoChallenge if is_over_soon(&posted).await? => {
+            Ok(posted.redirect_to_current_page())
+        }
+        PasskeySignInOutcome::Rejected | PasskeySignInOutcome::NoChallenge => rejected().await,
+    }
 }

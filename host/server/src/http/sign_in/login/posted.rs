@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequest, Path, Request};
+use axum::extract::{FromRequest, FromRequestParts, Path, Request};
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::{Form, RequestExt};
 use serde::Deserialize;
@@ -12,9 +13,12 @@ use crate::domain::sign_in::login::view::LoginView;
 use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, RETRY};
 use crate::http::csrf;
-use crate::http::reply::{forged, internal_error, see_other};
-use crate::http::sign_in::login::no_login::unknown;
-use assent_model::id::{IdError, LoginId};
+use crate::http::page_error::PageError;
+use crate::http::page_routes::{PageRequest, ReplyForm};
+use crate::http::reply::see_other;
+use crate::http::sign_in::login::no_login::unknown_login;
+use assent_model::id::IdError;
+use assent_model::login::Login;
 
 /// A form of these pages.
 #[derive(Debug, Deserialize)]
@@ -38,20 +42,58 @@ pub(crate) struct LoginForm {
     pub(crate) decision: String,
 }
 
-/// Returns the state of the login for this browser, and the browser with the language of the login.
-pub(super) async fn find(
+/// The login that an address names, as its browser sees it. Replies are in the language of the login's request.
+pub(crate) struct LoginVisit {
+    pub(super) services: Arc<Services>,
+    pub(super) browser: Browser,
+    pub(super) view: LoginView,
+}
+
+impl LoginVisit {
+    async fn find(services: &Arc<Services>, id: &str, browser: Browser) -> Result<Self, Response> {
+        let view = match view_of(services, id, &browser).await {
+            Ok(view) => view,
+            Err(error) => return Err(PageError::from(error).render(services, browser.language())),
+        };
+        let asked = view.login().and_then(|login| login.request.language());
+        Ok(Self {
+            services: Arc::clone(services),
+            browser: browser.speaking(asked),
+            view,
+        })
+    }
+}
+
+impl FromRequestParts<Arc<Services>> for LoginVisit {
+    type Rejection = Response;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        services: &Arc<Services>,
+    ) -> Result<Self, Response> {
+        let Path(id) = Path::<String>::from_request_parts(parts, services)
+            .await
+            .map_err(IntoResponse::into_response)?;
+        let Ok(browser) = Browser::from_request_parts(parts, services).await;
+        Self::find(services, &id, browser).await
+    }
+}
+
+impl PageRequest for LoginVisit {
+    fn reply_form(&self) -> ReplyForm {
+        ReplyForm::new(&self.services, &self.browser)
+    }
+}
+
+async fn view_of(
     services: &Services,
     id: &str,
-    browser: Browser,
-) -> (Browser, Result<LoginView, InternalError>) {
-    let id: Result<LoginId, IdError> = id.parse();
-    let found = match id {
+    browser: &Browser,
+) -> Result<LoginView, InternalError> {
+    match id.parse() {
         Ok(id) => login::view::view(services, id, browser.digest()).await,
         Err(IdError) => Ok(LoginView::Unknown),
-    };
-    let login = found.as_ref().ok().and_then(LoginView::login);
-    let asked = login.and_then(|login| login.request.language());
-    (browser.speaking(asked), found)
+    }
 }
 
 /// A form of a login's page with a valid CSRF token, and the state of the login for this browser.
@@ -80,31 +122,57 @@ impl FromRequest<Arc<Services>> for LoginPost {
         let Form(form) = Form::<LoginForm>::from_request(request, services)
             .await
             .map_err(IntoResponse::into_response)?;
-        match csrf::is_token(services, &browser, &id, &form.csrf) {
-            Ok(true) => {}
-            Ok(false) => return Err(forged(services, browser.language())),
-            Err(error) => return Err(internal_error(services, browser.language(), &error)),
+        csrf::require(services, &browser, &id, &form.csrf)
+            .map_err(|error| error.render(services, browser.language()))?;
+        let LoginVisit {
+            services,
+            browser,
+            view,
+        } = LoginVisit::find(services, &id, browser).await?;
+        if matches!(view, LoginView::Unknown) {
+            return Err(unknown_login().render(&services, browser.language()));
         }
-        let (browser, found) = find(services, &id, browser).await;
-        match found {
-            Ok(LoginView::Unknown) => Err(unknown(services, browser.language())),
-            Ok(view) => Ok(Self {
-                services: Arc::clone(services),
-                browser,
-                form,
-                view,
-                id,
-            }),
-            Err(error) => Err(internal_error(services, browser.language(), &error)),
-        }
+        Ok(Self {
+            services,
+            browser,
+            form,
+            view,
+            id,
+        })
+    }
+}
+
+impl PageRequest for LoginPost {
+    fn reply_form(&self) -> ReplyForm {
+        ReplyForm::new(&self.services, &self.browser)
     }
 }
 
 impl LoginPost {
     /// Returns the present state of the login, which another request may have changed.
     pub(super) async fn current_view(&self) -> Result<LoginView, InternalError> {
-        let (_, view) = find(&self.services, &self.id, self.browser.clone()).await;
-        view
+        view_of(&self.services, &self.id, &self.browser).await
+    }
+
+    /// Returns the login whose user is not identified yet. After a second click, or on a stale page, the browser goes
+    /// to the page for the current state.
+    pub(super) fn unidentified_login(&self) -> Result<&Login, PageError> {
+        match &self.view {
+            LoginView::Identify(login) => Ok(login),
+            _ => Err(PageError::Elsewhere(self.address())),
+        }
+    }
+
+    /// Sends the browser to the page for the current state, unless the form is of the page with this purpose, which
+    /// names the user.
+    pub(in crate::http::sign_in) fn require_page_of_user(
+        &self,
+        purpose: &str,
+    ) -> Result<(), PageError> {
+        match csrf::is_token(&self.services, &self.browser, purpose, &self.form.user)? {
+            true => Ok(()),
+            false => Err(PageError::Elsewhere(self.address())),
+        }
     }
 
     /// Redirects to the page for the state of the login.
@@ -120,10 +188,5 @@ impl LoginPost {
     /// The address of the page for the state of the login.
     pub(super) fn address(&self) -> String {
         format!("/login/{}", self.id)
-    }
-
-    pub(crate) fn reply(&self, reply: Result<Response, InternalError>) -> Response {
-        reply
-            .unwrap_or_else(|error| internal_error(&self.services, self.browser.language(), &error))
     }
 }

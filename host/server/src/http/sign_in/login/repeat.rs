@@ -9,12 +9,13 @@ use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::sign_in::repeat::{self, AnsweredSession, RepeatingBrowser};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
+use crate::http::page_error::PageError;
 use crate::http::pages::link::Link;
 use crate::http::pages::protocol::AlreadySignedInPage;
 use crate::http::reply::{layout, page, see_other, with_session};
 use crate::http::saml;
 use crate::http::sign_in::answer::{deliver, link_to_client};
-use crate::http::sign_in::login::no_login::answered_before;
+use crate::http::sign_in::login::no_login::answered_login;
 use crate::oidc::authorize::answer;
 use crate::saml::sign_on;
 use assent_model::clock::Timestamp;
@@ -28,34 +29,30 @@ pub(crate) async fn answered_meanwhile(
     services: &Services,
     browser: &Browser,
     login: LoginId,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     match login::view::view(services, login, browser.digest()).await? {
         LoginView::Answered(login, given) => {
-            Box::pin(repeated(services, browser, &login, &given)).await
+            Box::pin(repeated_response(services, browser, &login, &given)).await
         }
-        _ => Ok(answered_before(services, browser.language())),
+        _ => Err(answered_login()),
     }
 }
 
 /// Returns the answer of a sign-in again. Too late, or if anything has changed since, the browser gets a page without
 /// it.
-pub(crate) async fn repeated(
+pub(crate) async fn repeated_response(
     services: &Services,
     browser: &Browser,
     login: &Login,
     given: &GivenAnswer,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let response = match given.is_repeatable(services.now()) {
         true => answer_again(services, browser, login, given).await?,
         false => None,
     };
-    Ok(match response {
-        Some(response) => {
-            tracing::info!(login = %login.id, "answer repeated");
-            response
-        }
-        None => answered_before(services, browser.language()),
-    })
+    let response = response.ok_or_else(answered_login)?;
+    tracing::info!(login = %login.id, "answer repeated");
+    Ok(response)
 }
 
 async fn answer_again(
@@ -86,11 +83,12 @@ async fn answer_again(
             let Some(user) = found else { return Ok(None) };
             let response = match (request, code) {
                 (LoginRequest::Oidc(request), Some(code)) => {
-                    code_again(services, browser, (login.id, request), *code).await?
+                    code_again(services, browser, login.id, request, *code).await?
                 }
                 (LoginRequest::Saml(request), _) => {
-                    let login = (login.id, given.at);
-                    Box::pin(assertion_again(services, browser, login, request, &user)).await?
+                    let login = OpenLogin::Answered(login.id);
+                    let again = assertion_again(services, browser, login, given.at, request, &user);
+                    Box::pin(again).await?
                 }
                 (LoginRequest::Local { page }, _) => Some(see_other(&page.path())),
                 (LoginRequest::Oidc(_), None) => None,
@@ -112,8 +110,8 @@ async fn answer_again(
             ))
         }
         (LoginAnswer::Failed { reason }, LoginRequest::Saml(request)) => {
-            let answered = (login.id, given.at);
-            let answer = sign_on::repeated_failure(services, answered, request, reason).await?;
+            let answer =
+                sign_on::repeated_failure(services, login.id, given.at, request, reason).await?;
             let language = browser.language();
             Ok(answer.map(|answer| saml::sign_on::deliver(services, language, &answer)))
         }
@@ -141,7 +139,8 @@ async fn is_enabled(
 async fn code_again(
     services: &Services,
     browser: &Browser,
-    (login, request): (LoginId, &AuthorizationRequest),
+    login: LoginId,
+    request: &AuthorizationRequest,
     code: FamilyId,
 ) -> Result<Option<Response>, InternalError> {
     if !is_enabled(services, request).await? {
@@ -180,15 +179,15 @@ fn already_signed_in(
 async fn assertion_again(
     services: &Services,
     browser: &Browser,
-    (login, at): (LoginId, Timestamp),
+    login: OpenLogin,
+    at: Timestamp,
     request: &SignOnRequest,
     authenticated_user: &AuthenticatedUser,
 ) -> Result<Option<Response>, InternalError> {
     let authenticated = sign_on::AuthenticatedSignOn {
-        login: OpenLogin::Answered(login),
+        login,
         request,
         authenticated_user,
-        old: None,
         at,
     };
     // The first answer has passed the observer.

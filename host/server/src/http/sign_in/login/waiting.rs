@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use axum::response::Response;
 
+use crate::domain::Services;
 use crate::domain::approvals::channel;
 use crate::domain::sign_in::qr_sign_in;
-use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
 use crate::http::operations::logos;
+use crate::http::page_error::PageError;
 use crate::http::pages::login::{Scan, WaitingPage};
 use crate::http::reply::{layout, page};
 use crate::http::sign_in::login::followed;
@@ -25,7 +26,7 @@ pub(super) async fn waiting_page(
     browser: &Browser,
     login: &Login,
     approval: &Approval,
-) -> Result<Response, InternalError> {
+) -> Result<Response, PageError> {
     let id = login.id.to_string();
     // The value is rounded up, so that the page does not show zero while time is left.
     let seconds_left = approval
