@@ -10,18 +10,16 @@ pub trait Document: Serialize {
     /// The change of the resource.
     type Change: Change;
 
-    /// Returns the members that a change can set, by their names.
+    /// Returns the members that a change can set, by their names and in the order of the change.
     fn settable(&self) -> Map<String, Value> {
         let mut members = match serde_json::to_value(self) {
             Ok(Value::Object(members)) => members,
             _ => Map::new(),
         };
-        members.retain(|name, _| {
-            Self::Change::MEMBERS
-                .iter()
-                .any(|member| member.name == name)
-        });
-        members
+        let names = Self::Change::MEMBERS.iter().map(|member| member.name);
+        names
+            .filter_map(|name| members.remove_entry(name))
+            .collect()
     }
 
     /// Returns the members of a change of this resource that makes it equal to `after`.
@@ -73,6 +71,18 @@ pub trait Document: Serialize {
 /// let user = UserDocument { id: 1, name: "ada".to_owned(), email: None };
 /// let change: UserChange = serde_json::from_value(user.settable().into()).unwrap();
 /// assert_eq!((change.name.as_deref(), change.email), (Some("ada"), Some(None)));
+/// ```
+///
+/// A member without a class does not compile:
+///
+/// ```compile_fail
+/// assent_model::resource! {
+///     #[derive(serde::Serialize)]
+///     pub struct UserDocument;
+///     #[derive(Default, serde::Deserialize, serde::Serialize)]
+///     pub struct UserChange, protected ProtectedUserMembers;
+///     plain name: String,
+/// }
 /// ```
 #[macro_export]
 macro_rules! resource {
@@ -175,6 +185,11 @@ macro_rules! resource {
                 $($class)+ $name: Option<Option<$sent>>,}
             $($rest)*
         }
+    };
+    (@members $head:tt $shown:tt $change:tt $(#[$($meta:tt)*])* $form:ident $name:ident: $($rest:tt)*) => {
+        compile_error!(concat!(
+            "classify the member `", stringify!($name), "` as `harmless`, `protected` or `owner`, before its form"
+        ));
     };
     (@members [{$($document_meta:tt)*} $vis:vis $document:ident {$($change_meta:tt)*} $change:ident $protected:ident]
         {$($shown:tt)*} {$($members:tt)*}) => {

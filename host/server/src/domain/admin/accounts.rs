@@ -57,7 +57,7 @@ assent_model::resource! {
     shown application_id: String,
     /// The display name of the application.
     shown application_name: Option<String>,
-    /// The user's name in the application: the claim `upn`.
+    /// The user's name in the application.
     protected plain name: String,
     /// The roles of the account itself; null removes all. Those of assignments are added to them.
     harmless emptied roles: Vec<String>,

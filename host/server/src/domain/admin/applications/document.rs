@@ -34,7 +34,7 @@ assent_model::resource! {
     protected(explained) plain name: String,
     /// Whether users can sign in to it, and its tokens are valid. Disabling it revokes its tokens.
     protected(explained) plain enabled: bool,
-    /// The protocol.
+    #[allow(missing_docs, reason = "with a text beside the inlined type, the schema would require an object")]
     #[schema(inline)]
     shown protocol: OpenIdConnect,
     /// The application type.

@@ -30,7 +30,7 @@ assent_model::resource! {
     protected(explained) plain name: String,
     /// Whether users can sign in to the service provider.
     protected(explained) plain enabled: bool,
-    /// The protocol.
+    #[allow(missing_docs, reason = "with a text beside the inlined type, the schema would require an object")]
     #[schema(inline)]
     shown protocol: Saml,
     /// The SP entity ID.

@@ -71,8 +71,8 @@ pub enum AdminWrite {
     Unassign(Did, Assignee),
     /// Adds an account.
     InsertAccount(Account),
-    /// Replaces this version of an account's name, roles and state. If the state differs from the one before, everything
-    /// that began with the account ends. The owner of a manifest manages the account from then on.
+    /// Replaces this version of an account's name, roles and state. If the state differs from this earlier one,
+    /// everything that began with the account ends. The owner of a manifest manages the account from then on.
     UpdateAccount(Account, LifecycleState),
     /// Deletes this version of an account, which ends everything that began with it.
     DeleteAccount(Account),
