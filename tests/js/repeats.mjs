@@ -90,6 +90,9 @@ async function exchange(code) {
 
 /** Returns the code in the address of the application that the browser shows. */
 async function arrived(page) {
+  // The navigation of the second click may abort that of the first, which is an error for `waitForURL`.
+  const isThere = () => page.url().startsWith(`${callback}?`);
+  for (let waited = 0; !isThere() && waited < 600; waited += 1) await sleep(50);
   await page.waitForURL(`${callback}?**`);
   return new URL(page.url()).searchParams.get('code');
 }
