@@ -236,8 +236,8 @@ pub async fn ada(store: &Store) -> (User, Device) {
     (user, device)
 }
 
-/// Returns a report from a device.
-pub fn report_by(device: &Device) -> DeviceAnswer {
+/// Returns a report.
+pub fn new_report() -> DeviceAnswer {
     let report = NewReport {
         id: ReportId::new(NOW, &SystemEntropy),
         subject: ReportSubject::SignIn(None),
@@ -247,10 +247,7 @@ pub fn report_by(device: &Device) -> DeviceAnswer {
             ..BrowserContext::default()
         },
     };
-    DeviceAnswer::Report {
-        device: device.id,
-        report: Box::new(report),
-    }
+    DeviceAnswer::Report(Box::new(report))
 }
 
 async fn enrol(store: &Store, device: &Device) -> bool {
@@ -655,23 +652,23 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
         pending.iter().map(|pending| pending.id).collect::<Vec<_>>(),
         [requested.id]
     );
-    let approve = |device: DeviceId| DeviceAnswer::Approve {
-        device,
+    let approve = DeviceAnswer::Approve {
         amr: vec![Amr::Swk, Amr::User],
         passkey: None,
     };
-    let answer = async |verdict, now| {
+    let answer_of = async |device: DeviceId, verdict, now| {
         store
-            .answer_approval(requested.id, verdict, audited(&[]), now)
+            .answer_approval(requested.id, device, verdict, audited(&[]), now)
             .await
             .expect("answered")
     };
+    let answer = async |verdict, now| answer_of(device.id, verdict, now).await;
     assert_eq!(
-        answer(approve(eves_device.id), NOW).await,
+        answer_of(eves_device.id, approve.clone(), NOW).await,
         AnswerOutcome::Late
     );
     assert_eq!(
-        answer(approve(device.id), requested.expires_at).await,
+        answer(approve.clone(), requested.expires_at).await,
         AnswerOutcome::Late
     );
     let mut suspended = ada.clone();
@@ -683,7 +680,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
             .expect("updated"),
         UserUpdateOutcome::Done
     );
-    assert_eq!(answer(approve(device.id), NOW).await, AnswerOutcome::Late);
+    assert_eq!(answer(approve.clone(), NOW).await, AnswerOutcome::Late);
     let active = User {
         version: 2,
         ..ada.clone()
@@ -695,30 +692,18 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
             .expect("updated"),
         UserUpdateOutcome::Done
     );
-    let wrong = DeviceAnswer::NumberMismatch {
-        device: device.id,
-        number: Digest::sha256(b"41"),
-    };
+    let wrong = DeviceAnswer::NumberMismatch(Digest::sha256(b"41"));
     for _ in 0..5 {
         let counted_once = AnswerOutcome::NumberMismatch { attempts_left: 2 };
         assert_eq!(answer(wrong.clone(), NOW).await, counted_once);
     }
-    let other = DeviceAnswer::NumberMismatch {
-        device: device.id,
-        number: Digest::sha256(b"43"),
-    };
+    let other = DeviceAnswer::NumberMismatch(Digest::sha256(b"43"));
     assert_eq!(
         answer(other, NOW).await,
         AnswerOutcome::NumberMismatch { attempts_left: 1 }
     );
-    assert_eq!(
-        answer(approve(device.id), NOW).await,
-        AnswerOutcome::Counted
-    );
-    assert_eq!(
-        answer(DeviceAnswer::Deny { device: device.id }, NOW).await,
-        AnswerOutcome::Late
-    );
+    assert_eq!(answer(approve, NOW).await, AnswerOutcome::Counted);
+    assert_eq!(answer(DeviceAnswer::Deny, NOW).await, AnswerOutcome::Late);
     let stored = store
         .approval(requested.id)
         .await
@@ -754,10 +739,10 @@ async fn a_revoked_device_cannot_decide(database: Database) {
         )
         .await;
     assert!(revoked.expect("revoked").is_some());
-    let verdict = DeviceAnswer::Deny { device: device.id };
+    let verdict = DeviceAnswer::Deny;
     assert_eq!(
         store
-            .answer_approval(requested.id, verdict, audited(&[]), NOW)
+            .answer_approval(requested.id, device.id, verdict, audited(&[]), NOW)
             .await
             .expect("answered"),
         AnswerOutcome::Late

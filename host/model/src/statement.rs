@@ -27,15 +27,31 @@ pub enum Decision {
 crate::enum_texts!(Decision);
 
 impl Decision {
-    /// Returns the name of the outcome of this decision, for the log.
-    pub const fn outcome(self) -> &'static str {
+    /// Returns the outcome if this decision counts.
+    pub const fn outcome(self) -> Outcome {
         match self {
-            Self::Approve => "approved",
-            Self::Deny => "denied",
-            Self::Report => "reported",
+            Self::Approve => Outcome::Approved,
+            Self::Deny => Outcome::Denied,
+            Self::Report => Outcome::Reported,
         }
     }
 }
+
+/// The outcome of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Outcome {
+    /// The browser is signed in, or the protected action may run.
+    Approved,
+    /// The request is denied.
+    Denied,
+    /// The request is reported, and a cooldown began.
+    Reported,
+}
+crate::enum_texts!(Outcome);
 
 /// The displayed details of a request, and the user's decision.
 #[derive(Clone, Copy, Debug)]

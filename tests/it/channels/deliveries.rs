@@ -194,7 +194,6 @@ async fn a_decided_request_is_completed_at_once_and_begins_no_delivery(database:
     let Fixture { store, .. } = &fixture(database).await;
     let (user, device) = ada(store).await;
     let approve = DeviceAnswer::Approve {
-        device: device.id,
         amr: vec![Amr::Swk],
         passkey: None,
     };
@@ -205,19 +204,22 @@ async fn a_decided_request_is_completed_at_once_and_begins_no_delivery(database:
         match how {
             "answer" => {
                 let answer = store
-                    .answer_approval(first_request.id, approve.clone(), audited(&[]), NOW)
+                    .answer_approval(
+                        first_request.id,
+                        device.id,
+                        approve.clone(),
+                        audited(&[]),
+                        NOW,
+                    )
                     .await
                     .expect("answered");
                 assert_eq!(answer, AnswerOutcome::Counted);
             }
             "number" => {
                 for number in [b"41", b"43", b"44"] {
-                    let wrong = DeviceAnswer::NumberMismatch {
-                        device: device.id,
-                        number: Digest::sha256(number),
-                    };
+                    let wrong = DeviceAnswer::NumberMismatch(Digest::sha256(number));
                     store
-                        .answer_approval(first_request.id, wrong, audited(&[]), NOW)
+                        .answer_approval(first_request.id, device.id, wrong, audited(&[]), NOW)
                         .await
                         .expect("answered");
                 }
@@ -384,9 +386,8 @@ async fn of_fifty_concurrent_decisions_by_devices_and_vendors_one_counts(databas
     }
     let mut answers = Vec::new();
     for (n, delivery) in deliveries.into_iter().enumerate() {
-        let fixture = Arc::clone(&fixture);
+        let (fixture, device) = (Arc::clone(&fixture), device.id);
         let verdict = DeviceAnswer::Approve {
-            device: device.id,
             amr: vec![Amr::Swk],
             passkey: None,
         };
@@ -405,7 +406,7 @@ async fn of_fifty_concurrent_decisions_by_devices_and_vendors_one_counts(databas
             } else {
                 let answer = fixture
                     .store
-                    .answer_approval(requested.id, verdict, audited(&[]), NOW)
+                    .answer_approval(requested.id, device, verdict, audited(&[]), NOW)
                     .await
                     .expect("answered");
                 answer == AnswerOutcome::Counted

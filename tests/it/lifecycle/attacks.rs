@@ -13,7 +13,7 @@ use crate::harness::{
 };
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
-use crate::store::{NOW, ada, audited, fixture, report_by, requested};
+use crate::store::{NOW, ada, audited, fixture, new_report, requested};
 
 #[tokio::test]
 async fn requests_codes_and_tokens_are_not_interchangeable() {
@@ -161,12 +161,11 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
     let second = open_store(&fixture.url).await.expect("a store");
     let verdicts = [
         DeviceAnswer::Approve {
-            device: device.id,
             amr: vec![Amr::Swk],
             passkey: None,
         },
-        DeviceAnswer::Deny { device: device.id },
-        report_by(&device),
+        DeviceAnswer::Deny,
+        new_report(),
     ];
     let mut attempts = JoinSet::new();
     for count in 0..50 {
@@ -175,10 +174,10 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
         } else {
             second.clone()
         };
-        let verdict = verdicts[count % 3].clone();
+        let (device, verdict) = (device.id, verdicts[count % 3].clone());
         attempts.spawn(async move {
             let answer = store
-                .answer_approval(requested, verdict, audited(&[30]), NOW)
+                .answer_approval(requested, device, verdict, audited(&[30]), NOW)
                 .await
                 .expect("answered");
             (count % 3, answer)
@@ -201,7 +200,7 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
     let third = open_store(&fixture.url).await.expect("a store");
     for verdict in verdicts.into_iter().take(if won == [1] { 2 } else { 3 }) {
         let late = third
-            .answer_approval(requested, verdict, audited(&[30]), NOW)
+            .answer_approval(requested, device.id, verdict, audited(&[30]), NOW)
             .await
             .expect("answered");
         assert_eq!(late, AnswerOutcome::Late, "{database:?}");

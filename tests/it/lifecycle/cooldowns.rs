@@ -20,7 +20,7 @@ use crate::harness::{
     Browser, Database, HostOptions, Page, Respond, Run, TestHost, TestUser, http_client, id,
 };
 use crate::store::{
-    Fixture, NOW, ada, approval, audited, entry, fixture, login, report_by, request,
+    Fixture, NOW, ada, approval, audited, entry, fixture, login, new_report, request,
 };
 
 /// Begins a sign-in with this name, in a browser of its own. Returns the waiting page.
@@ -589,10 +589,10 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
     );
     // The second of two denials. The first was on a device.
     let (first, _) = requested_by(store, &user, "ada@example.org").await;
-    let deny = DeviceAnswer::Deny { device: device.id };
+    let deny = DeviceAnswer::Deny;
     assert_eq!(
         store
-            .answer_approval(first, deny, audited(&[30]), NOW)
+            .answer_approval(first, device.id, deny, audited(&[30]), NOW)
             .await
             .expect("denied"),
         AnswerOutcome::Counted
@@ -628,7 +628,7 @@ async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database
         assert_eq!(requested, RequestOutcome::Prompted(user.id));
         let mut audited = audited(&[30]);
         audited.cooldown.0.report = Some(Duration::from_secs(30));
-        let report = store.answer_approval(id, report_by(&device), audited, NOW);
+        let report = store.answer_approval(id, device.id, new_report(), audited, NOW);
         let (reported, (other, _)) =
             tokio::join!(report, requested_by(store, &user, "ada@example.org"));
         assert_eq!(

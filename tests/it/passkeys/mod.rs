@@ -447,12 +447,17 @@ async fn the_store_rejects_approvals_without_the_registered_passkey(database: Da
             })
         });
         let verdict = DeviceAnswer::Approve {
-            device,
             amr: vec![Amr::Swk],
             passkey,
         };
         store
-            .answer_approval(it.request.id, verdict, audited(&[]), it.host.host.now())
+            .answer_approval(
+                it.request.id,
+                device,
+                verdict,
+                audited(&[]),
+                it.host.host.now(),
+            )
             .await
             .expect("answered")
     };

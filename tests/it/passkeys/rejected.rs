@@ -1,6 +1,7 @@
 //! Assertions and registrations that must be rejected.
 
-use assent::domain::approvals::answer::{self, EvidenceOutcome};
+use assent::domain::approvals::answer;
+use assent_model::statement::Decision;
 use assent_plugin_host::Evidence;
 use assent_test_macros::both_databases;
 use futures_util::future::join_all;
@@ -284,10 +285,10 @@ async fn a_channel_proof_without_the_passkey_approves_nothing() {
             .await
             .expect("taken")
     };
-    assert_eq!(accept(&carried).await, EvidenceOutcome::Ignored);
+    assert_eq!(accept(&carried).await, None);
     assert_eq!(it.waiting.again().await.number(), it.number);
     carried["passkey"] = it.passkey.create_assertion(&it.question().await);
-    assert_eq!(accept(&carried).await, EvidenceOutcome::Decided);
+    assert_eq!(accept(&carried).await, Some(Decision::Approve));
 }
 
 #[tokio::test]

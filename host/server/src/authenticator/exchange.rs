@@ -17,7 +17,8 @@ use tokio::sync::OnceCell;
 
 use crate::authenticator::enrolled::{Authenticator, PendingRequest};
 use crate::authenticator::link::token_in;
-use crate::http::devices::{DecisionBody, ErrorCode};
+use crate::domain::approvals::answer::DecisionProof;
+use crate::http::devices::ErrorCode;
 use crate::http::sign_in::qr_sign_in::QrSignInToken;
 use assent_model::clock::{Clock, SystemClock, Timestamp};
 use assent_model::device::DeviceKey;
@@ -82,7 +83,7 @@ impl Authenticator {
         number: &str,
         signature: &str,
     ) -> anyhow::Result<Reply> {
-        let body = DecisionBody {
+        let body = DecisionProof {
             decision,
             number: number.to_owned(),
             same_browser: false,

@@ -4,7 +4,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 
 use crate::domain::approvals::prompt::{Prompt, prompt_of};
@@ -12,6 +13,7 @@ use crate::domain::approvals::purpose;
 use crate::domain::approvals::record::audit_note;
 use crate::domain::devices::passkey;
 use crate::domain::devices::passkey::AssertionCheck;
+use crate::domain::devices::passkey_schemas::PasskeyAssertion;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
@@ -26,44 +28,53 @@ use assent_plugin_host::Evidence;
 use assent_store::{AnswerOutcome, DeviceAnswer};
 use assent_telemetry::SPANS;
 
-/// A device's answer. As JSON, it is the proof that an approval channel carries.
-#[derive(Clone, Debug, Deserialize)]
-pub struct DeviceProof {
-    /// The user's decision.
-    pub decision: Decision,
-    /// The number that the user typed. Empty for a denial.
+/// The user's decision about a request, with its proof.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DecisionProof {
+    pub(crate) decision: Decision,
+    /// The typed number, two digits; empty unless the user approves.
     #[serde(default)]
+    #[schema(required = false)]
     pub number: String,
-    /// The signature of the [`ApprovalStatement`]; base64url.
-    #[serde(deserialize_with = "signature")]
-    pub signature: Vec<u8>,
-    /// The assertion of the device's passkey, if the device has one and the user approved.
+    /// Whether the user approves without a number, because the sign-in is in the browser of the device: the call has
+    /// the browser cookie, and the statement says so in place of the number.
     #[serde(default)]
+    #[schema(required = false)]
+    pub same_browser: bool,
+    /// The signature of the approval statement: ECDSA with SHA-256, `r` and `s` of 32 bytes each, base64url.
+    pub signature: String,
+    /// The assertion of the device's passkey, if it has one and the user approves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PasskeyAssertion>)]
     pub passkey: Option<Box<PublicKeyCredential>>,
-    /// The language in which the device showed the request. A proof through a channel that names none is in English.
-    #[serde(default)]
-    pub language: Language,
-    /// The digest of the browser cookie that came with the proof, in place of a number. A proof through a channel has
-    /// none.
-    #[serde(skip)]
-    pub same_browser: Option<Digest>,
 }
 
-impl DeviceProof {
+/// The surroundings of an answer.
+#[derive(Clone, Debug)]
+pub struct AnswerContext {
+    /// The sender.
+    pub origin: Origin,
+    /// The language in which the device showed the request.
+    pub language: Language,
+    /// The digest of the browser cookie that came with the proof. A proof through a channel has none.
+    pub browser: Option<Digest>,
+}
+
+impl DecisionProof {
     /// Returns the signed value that binds the approval to the browser.
     fn binding(&self) -> Binding<'_> {
         match (self.same_browser, self.decision) {
-            (Some(_), Decision::Approve) => Binding::SameBrowser,
+            (true, Decision::Approve) => Binding::SameBrowser,
             _ => Binding::Number(&self.number),
         }
     }
-}
 
-/// Decodes a signature. Invalid base64url becomes the empty signature, which never verifies.
-fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
-    Ok(URL_SAFE_NO_PAD
-        .decode(String::deserialize(text)?)
-        .unwrap_or_default())
+    /// Whether the device signed this statement. A text that is not base64url is no valid signature.
+    fn is_signed_by(&self, device: &Device, statement: &str) -> bool {
+        URL_SAFE_NO_PAD
+            .decode(&self.signature)
+            .is_ok_and(|signature| device.key.verifies(statement, &signature))
+    }
 }
 
 /// The reason for which an answer has no effect.
@@ -111,8 +122,8 @@ pub async fn answer(
     services: &Services,
     device: &Device,
     id: ApprovalId,
-    proof: &DeviceProof,
-    from: Origin,
+    proof: &DecisionProof,
+    context: AnswerContext,
 ) -> Result<Decision, AnswerError> {
     let now = services.now();
     let decision = proof.decision;
@@ -132,29 +143,32 @@ pub async fn answer(
         | ApprovalStage::Failed(_)
             if decision == Decision::Report && now < approval.expires_at => {}
         ApprovalStage::Expired => return Err(AnswerError::Expired),
-        _ => return repeated(services, device, approval, proof).await,
+        _ => return repeat_decision(services, device, approval, proof, context.language).await,
     }
-    let (approval, statement) = signed_text(services, device, approval, proof).await?;
-    if !device.key.verifies(&statement, &proof.signature) {
+    let language = context.language;
+    let (approval, statement) = signed_text(services, device, approval, proof, language).await?;
+    if !proof.is_signed_by(device, &statement) {
         tracing::warn!(approval = %id, device = %device.id, "approval proof rejected: invalid signature");
         return Err(AnswerError::BadProof);
     }
-    let by = AuditContext::new(Actor::Device(device.id), from);
-    let answer = verified_answer(services, device, &approval, proof, &statement, &by).await?;
+    let by = AuditContext::new(Actor::Device(device.id), context.origin);
+    let browser = context.browser;
+    let answer =
+        verified_answer(services, device, &approval, proof, &statement, browser, &by).await?;
     let event = match &answer {
-        DeviceAnswer::Report { .. } => Event::SignInReported,
-        DeviceAnswer::Deny { .. } => Event::SignInDenied,
+        DeviceAnswer::Report(_) => Event::SignInReported,
+        DeviceAnswer::Deny => Event::SignInDenied,
         DeviceAnswer::Approve { .. } => Event::SignInApproved,
-        DeviceAnswer::NumberMismatch { .. } => Event::NumberMatchFailed,
+        DeviceAnswer::NumberMismatch(_) => Event::NumberMatchFailed,
     };
     let mut note = audit_note(services, event, &approval, &by);
-    if event == Event::SignInApproved && proof.same_browser.is_some() {
+    if event == Event::SignInApproved && proof.same_browser {
         note.entry = note.entry.with("same_browser", true);
     }
     let metrics = &services.metrics.approvals;
     let outcome = services
         .store
-        .answer_approval(id, answer, note, now)
+        .answer_approval(id, device.id, answer, note, now)
         .await?;
     let (result, outcome) = match outcome {
         AnswerOutcome::Counted => {
@@ -163,12 +177,12 @@ pub async fn answer(
                 tracing::warn!(user = %device.user_id, approval = %id, "approval request reported by its user");
             }
             metrics.count_decision(&approval, event, services.now());
-            (Ok(decision), decision.outcome())
+            (Ok(decision), decision.outcome().as_str())
         }
         AnswerOutcome::NumberMismatch { attempts_left } => {
             metrics.count_decision(&approval, event, services.now());
             tracing::info!(approval = %id, device = %device.id, attempts_left, "number mismatch");
-            let other = other_with_number(services, device, id, proof).await?;
+            let other = other_with_number(services, device, id, proof, language).await?;
             return Err(AnswerError::NumberMismatch {
                 attempts_left,
                 other: other.map(Box::new),
@@ -176,7 +190,7 @@ pub async fn answer(
         }
         AnswerOutcome::NoPasskey => (Err(AnswerError::PasskeyRefused), "passkey_refused"),
         AnswerOutcome::Late if is_earlier(services, device, id, decision).await? => {
-            (Ok(decision), decision.outcome())
+            (Ok(decision), decision.outcome().as_str())
         }
         AnswerOutcome::Late => (Err(AnswerError::AlreadyDecided), "already_decided"),
     };
@@ -186,17 +200,18 @@ pub async fn answer(
 
 /// Returns a decision that this device made before, and whose response may have been lost. The device must prove it
 /// again, and nothing changes.
-async fn repeated(
+async fn repeat_decision(
     services: &Services,
     device: &Device,
     approval: Approval,
-    proof: &DeviceProof,
+    proof: &DecisionProof,
+    language: Language,
 ) -> Result<Decision, AnswerError> {
     if !is_earlier(services, device, approval.id, proof.decision).await? {
         return Err(AnswerError::AlreadyDecided);
     }
-    let (_, statement) = signed_text(services, device, approval, proof).await?;
-    match device.key.verifies(&statement, &proof.signature) {
+    let (_, statement) = signed_text(services, device, approval, proof, language).await?;
+    match proof.is_signed_by(device, &statement) {
         true => Ok(proof.decision),
         false => Err(AnswerError::BadProof),
     }
@@ -218,7 +233,8 @@ async fn other_with_number(
     services: &Services,
     device: &Device,
     but: ApprovalId,
-    proof: &DeviceProof,
+    proof: &DecisionProof,
+    language: Language,
 ) -> Result<Option<Prompt>, InternalError> {
     let Some(number) = MatchingNumber::parse(&proof.number) else {
         return Ok(None);
@@ -228,41 +244,37 @@ async fn other_with_number(
         .approval_with_number(device.user_id, but, number, services.now())
         .await?;
     match found {
-        Some(other) => prompt_of(services, other, proof.language).await,
+        Some(other) => prompt_of(services, other, language).await,
         None => Ok(None),
     }
 }
 
-/// Returns the answer of a proof with a valid signature.
+/// Returns the answer of a proof with a valid signature of this statement.
 async fn verified_answer(
     services: &Services,
     device: &Device,
     approval: &Approval,
-    proof: &DeviceProof,
+    proof: &DecisionProof,
     statement: &str,
+    browser: Option<Digest>,
     by: &AuditContext,
 ) -> Result<DeviceAnswer, AnswerError> {
-    let device_id = device.id;
     match proof.decision {
         Decision::Report => {
-            return Ok(DeviceAnswer::Report {
-                device: device_id,
-                report: Box::new(purpose::new_report(services, approval)),
-            });
+            let report = purpose::new_report(services, approval);
+            return Ok(DeviceAnswer::Report(Box::new(report)));
         }
-        Decision::Deny => return Ok(DeviceAnswer::Deny { device: device_id }),
+        Decision::Deny => return Ok(DeviceAnswer::Deny),
         Decision::Approve => {}
     }
-    if let Some(browser) = proof.same_browser {
-        if !approval.is_sign_in_in(browser) {
-            tracing::warn!(approval = %approval.id, device = %device_id, "approval rejected: other browser");
+    if proof.same_browser {
+        if !browser.is_some_and(|browser| approval.is_sign_in_in(browser)) {
+            tracing::warn!(approval = %approval.id, device = %device.id, "approval rejected: other browser");
             return Err(AnswerError::OtherBrowser);
         }
     } else if approval.number.is_none() || MatchingNumber::parse(&proof.number) != approval.number {
-        return Ok(DeviceAnswer::NumberMismatch {
-            device: device_id,
-            number: Digest::sha256(proof.number.as_bytes()),
-        });
+        let number = Digest::sha256(proof.number.as_bytes());
+        return Ok(DeviceAnswer::NumberMismatch(number));
     }
     let challenge = PasskeyPurpose::Approve(statement);
     let left = approval.remaining(services.now());
@@ -274,11 +286,7 @@ async fn verified_answer(
         AssertionCheck::Required(options) => return Err(AnswerError::PasskeyRequired(options)),
         AssertionCheck::Refused => return Err(AnswerError::PasskeyRefused),
     };
-    Ok(DeviceAnswer::Approve {
-        device: device_id,
-        amr,
-        passkey,
-    })
+    Ok(DeviceAnswer::Approve { amr, passkey })
 }
 
 /// Returns the request, and the text that the device must have signed. The text is built from the server's own record,
@@ -288,12 +296,13 @@ async fn signed_text(
     services: &Services,
     device: &Device,
     approval: Approval,
-    proof: &DeviceProof,
+    proof: &DecisionProof,
+    language: Language,
 ) -> Result<(Approval, String), AnswerError> {
     let prompt = match proof.decision {
         // The text of a report has no summary.
-        Decision::Report => Some(Prompt::new(approval, None, proof.language)),
-        Decision::Approve | Decision::Deny => prompt_of(services, approval, proof.language).await?,
+        Decision::Report => Some(Prompt::new(approval, None, language)),
+        Decision::Approve | Decision::Deny => prompt_of(services, approval, language).await?,
     };
     let Prompt {
         approval,
@@ -327,21 +336,15 @@ const LONGEST: usize = 4 << 10;
 #[derive(Deserialize)]
 struct CarriedProof {
     device: DeviceId,
+    /// A proof without a language is in English.
+    #[serde(default)]
+    language: Language,
     #[serde(flatten)]
-    proof: DeviceProof,
+    proof: DecisionProof,
 }
 
-/// The outcome of evidence that a channel returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum EvidenceOutcome {
-    /// It decided the request.
-    Decided,
-    /// It changed nothing, because it is no valid proof or was too late. The log has the reason.
-    Ignored,
-}
-
-/// Processes evidence that a channel sent on its own initiative.
+/// Processes evidence that a channel sent on its own initiative. Returns the decision that counts. `None` if the
+/// evidence changed nothing, because it is no valid proof or was too late: the log has the reason.
 ///
 /// # Errors
 /// If the database fails, or the challenge for a passkey cannot be created.
@@ -349,7 +352,7 @@ pub async fn accept_evidence(
     services: &Services,
     channel: &str,
     evidence: &Evidence,
-) -> Result<EvidenceOutcome, InternalError> {
+) -> Result<Option<Decision>, InternalError> {
     verify_evidence(services, channel, evidence, None).await
 }
 
@@ -364,7 +367,7 @@ pub async fn accept_answer(
     evidence: &Evidence,
     request: ApprovalId,
     device: DeviceId,
-) -> Result<EvidenceOutcome, InternalError> {
+) -> Result<Option<Decision>, InternalError> {
     verify_evidence(services, channel, evidence, Some((request, device))).await
 }
 
@@ -375,10 +378,10 @@ async fn verify_evidence(
     channel: &str,
     evidence: &Evidence,
     expected: Option<(ApprovalId, DeviceId)>,
-) -> Result<EvidenceOutcome, InternalError> {
+) -> Result<Option<Decision>, InternalError> {
     let fault = |what: &str| {
         tracing::warn!(plugin = channel, reason = what, "channel proof rejected");
-        Ok(EvidenceOutcome::Ignored)
+        Ok(None)
     };
     if evidence.proof.len() > LONGEST {
         return fault("it is too long");
@@ -386,9 +389,16 @@ async fn verify_evidence(
     let Ok(request) = evidence.request_id.parse::<ApprovalId>() else {
         return fault("it does not specify a request");
     };
-    let Ok(CarriedProof { device, proof }) = serde_json::from_slice(&evidence.proof) else {
+    let Ok(CarriedProof {
+        device,
+        language,
+        mut proof,
+    }) = serde_json::from_slice(&evidence.proof)
+    else {
         return fault("it cannot be read");
     };
+    // A channel is not the browser that waits.
+    proof.same_browser = false;
     if expected.is_some_and(|expected| expected != (request, device)) {
         return fault("it belongs to another request or device");
     }
@@ -400,8 +410,13 @@ async fn verify_evidence(
     let Some(device) = found else {
         return fault("it does not come from an active device");
     };
-    match answer(services, &device, request, &proof, Origin::NONE).await {
-        Ok(_) => Ok(EvidenceOutcome::Decided),
+    let context = AnswerContext {
+        origin: Origin::NONE,
+        language,
+        browser: None,
+    };
+    match answer(services, &device, request, &proof, context).await {
+        Ok(decision) => Ok(Some(decision)),
         Err(AnswerError::BadProof | AnswerError::OtherBrowser) => {
             fault("its signature does not match the approval request")
         }
@@ -411,7 +426,7 @@ async fn verify_evidence(
         }
         Err(
             AnswerError::NumberMismatch { .. } | AnswerError::AlreadyDecided | AnswerError::Expired,
-        ) => Ok(EvidenceOutcome::Ignored),
+        ) => Ok(None),
         Err(AnswerError::Internal(error)) => Err(error),
     }
 }

@@ -29,8 +29,8 @@ pub async fn take_callback(
     match content {
         CallbackContent::Evidence(list) if list.len() <= MOST_IN_CALLBACK => {
             for one in list {
-                // The outcome is not returned to the channel.
-                let _ = answer::accept_evidence(services, &channel.name, &one).await?;
+                // The decision is not returned to the channel.
+                answer::accept_evidence(services, &channel.name, &one).await?;
             }
         }
         CallbackContent::Requests(ids) if ids.len() <= MOST_IN_CALLBACK => {

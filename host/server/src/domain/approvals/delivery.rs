@@ -13,7 +13,6 @@ use futures_util::future::join_all;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-use crate::domain::approvals::answer::EvidenceOutcome;
 use crate::domain::approvals::lease::Leases;
 use crate::domain::approvals::record::audit_note;
 use crate::domain::approvals::send::{next, sealed_for};
@@ -278,9 +277,9 @@ async fn process_state(
         (ChannelState::Pending(after), _) => return Ok(Some(after)),
         (ChannelState::Evidence(proof), Recipient::Device(device)) => {
             let (channel, request) = (&delivery.channel, approval.id);
-            let outcome =
+            let decision =
                 answer::accept_answer(services, channel, &proof, request, *device).await?;
-            if outcome == EvidenceOutcome::Ignored {
+            if decision.is_none() {
                 return Ok(Some(PAUSE));
             }
             services.store.end_delivery(delivery.id).await?;

@@ -9,5 +9,6 @@ pub mod device_activity;
 pub mod long_polls;
 pub mod passkey;
 pub mod passkey_agreement;
+pub(crate) mod passkey_schemas;
 pub mod recovery;
 pub mod relying_party;

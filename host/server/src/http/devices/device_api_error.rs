@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 use webauthn_rs::prelude::RequestChallengeResponse;
 
 use crate::domain::InternalError;
+use crate::domain::devices::passkey_schemas::{self, PasskeyRequestOptions};
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::passkey_schemas::{self, PasskeyRequestOptions};
 use crate::http::devices::request_view::OtherRequest;
 use crate::http::reply::unavailable;
 use assent_model::clock::Timestamp;

@@ -10,7 +10,6 @@ mod error_code;
 mod history;
 mod openapi;
 mod own_devices;
-mod passkey_schemas;
 mod passkeys;
 pub(crate) mod recover;
 mod request_view;
@@ -27,7 +26,7 @@ pub(crate) use enrolments::{
 };
 pub(crate) use error_code::ErrorCode;
 pub use openapi::text as openapi_document;
-pub(crate) use requests::{DecisionBody, DecisionOutcome};
+pub(crate) use requests::DecisionOutcome;
 pub(crate) use routes::{limit_failures, routes};
 pub(crate) use signed_call::SignedCall;
 pub(crate) use web_app::app;

@@ -11,12 +11,12 @@ use webauthn_rs::prelude::{
 
 use crate::domain::devices::passkey::{Offer, PasskeyAddition, PasskeyConfirmation, PasskeyStatus};
 use crate::domain::devices::passkey_agreement::AgreementOutcome;
+use crate::domain::devices::passkey_schemas::{
+    self, PasskeyAssertion, PasskeyCreationOptions, PasskeyRegistration,
+};
 use crate::domain::devices::{passkey, passkey_agreement};
 use crate::http::devices::device_api_error::{DeviceApiError, parse};
 use crate::http::devices::error_code::ErrorCode;
-use crate::http::devices::passkey_schemas::{
-    self, PasskeyAssertion, PasskeyCreationOptions, PasskeyRegistration,
-};
 use crate::http::devices::signed_call::SignedCall;
 use assent_model::passkey::PasskeySignIn;
 

@@ -4,28 +4,24 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query};
 use axum::http::StatusCode;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use webauthn_rs::prelude::PublicKeyCredential;
 
 use crate::domain::Services;
-use crate::domain::approvals::answer::{AnswerError, DeviceProof};
+use crate::domain::approvals::answer::{AnswerContext, AnswerError, DecisionProof};
 use crate::domain::approvals::{answer, request};
 use crate::domain::devices::device::DeviceInbox;
 use crate::domain::devices::{device, passkey};
 use crate::http::devices::device_api_error::{DeviceApiError, parse};
 use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::own_devices::{AccountNotification, notification};
-use crate::http::devices::passkey_schemas::PasskeyAssertion;
 use crate::http::devices::passkeys::PasskeyState;
 use crate::http::devices::request_view::{ApprovalRequest, approval_request, other_request};
 use crate::http::devices::signed_call::SignedCall;
 use crate::http::texts::PageLanguage;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, AuditId};
-use assent_model::statement::Decision;
+use assent_model::statement::Outcome;
 use assent_model::user::LifecycleState;
 
 /// The longest time that a call waits for a change, in seconds.
@@ -148,60 +144,14 @@ pub(super) async fn lift_cooldown(call: SignedCall) -> Result<StatusCode, Device
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The user's decision about a request, with its proof.
-#[derive(Serialize, Deserialize, ToSchema)]
-#[schema(as = DecisionProof)]
-pub(crate) struct DecisionBody {
-    pub(crate) decision: Decision,
-    /// The typed number, two digits; empty unless the user approves.
-    #[serde(default)]
-    #[schema(required = false)]
-    pub(crate) number: String,
-    /// Whether the user approves without a number, because the sign-in is in the browser of the device: the call has
-    /// the browser cookie, and the statement says so in place of the number.
-    #[serde(default)]
-    #[schema(required = false)]
-    pub(crate) same_browser: bool,
-    /// The signature of the approval statement: ECDSA with SHA-256, `r` and `s` of 32 bytes each, base64url.
-    pub(crate) signature: String,
-    /// The assertion of the device's passkey, if it has one and the user approves.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<PasskeyAssertion>)]
-    pub(crate) passkey: Option<Box<PublicKeyCredential>>,
-}
-
-/// The outcome of a decision.
-#[derive(Clone, Copy, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = Outcome)]
-pub(crate) enum OutcomeView {
-    /// The browser is signed in, or the protected action may run.
-    Approved,
-    /// The request is denied.
-    Denied,
-    /// The request is reported, and a cooldown began.
-    Reported,
-}
-
-impl OutcomeView {
-    /// Its name in JSON.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::Reported => "reported",
-        }
-    }
-}
-
 /// The outcome of a decision.
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct DecisionOutcome {
-    pub(crate) outcome: OutcomeView,
+    pub(crate) outcome: Outcome,
 }
 
 /// Approve, deny or report a request.
-#[utoipa::path(post, path = "/requests/{id}", operation_id = "requests.decide", request_body = DecisionBody,
+#[utoipa::path(post, path = "/requests/{id}", operation_id = "requests.decide", request_body = DecisionProof,
     params(("id" = String, Path, description = "The id of the approval request.")),
     responses((status = 200, description = "The outcome.", body = DecisionOutcome)))]
 pub(super) async fn decide(
@@ -216,33 +166,22 @@ pub(super) async fn decide(
         origin,
         browser,
     } = call;
-    let decision: DecisionBody = parse(&body)?;
-    let same_browser = match (decision.same_browser, browser) {
-        (false, _) => None,
-        (true, Some(browser)) => Some(browser),
-        (true, None) => return Err(ErrorCode::OtherBrowser.into()),
-    };
-    let proof = DeviceProof {
-        decision: decision.decision,
-        number: decision.number,
-        // Text that is not base64url becomes an empty signature, which is never valid.
-        signature: URL_SAFE_NO_PAD
-            .decode(decision.signature)
-            .unwrap_or_default(),
-        passkey: decision.passkey,
-        language,
-        same_browser,
-    };
+    let proof: DecisionProof = parse(&body)?;
+    if proof.same_browser && browser.is_none() {
+        return Err(ErrorCode::OtherBrowser.into());
+    }
     let id: ApprovalId = id.parse().map_err(|_| ErrorCode::RequestNotFound)?;
-    let decision = answer::answer(&services, &device, id, &proof, origin)
+    let context = AnswerContext {
+        origin,
+        language,
+        browser,
+    };
+    let decision = answer::answer(&services, &device, id, &proof, context)
         .await
         .map_err(|error| rejected_answer(&services, error))?;
-    let outcome = match decision {
-        Decision::Approve => OutcomeView::Approved,
-        Decision::Deny => OutcomeView::Denied,
-        Decision::Report => OutcomeView::Reported,
-    };
-    Ok(Json(DecisionOutcome { outcome }))
+    Ok(Json(DecisionOutcome {
+        outcome: decision.outcome(),
+    }))
 }
 
 fn rejected_answer(services: &Services, error: AnswerError) -> DeviceApiError {

@@ -30,8 +30,6 @@ const MAY_SIGN_IN: &str =
 pub enum DeviceAnswer {
     /// The user approved.
     Approve {
-        /// The device with the verified proof.
-        device: DeviceId,
         /// The authentication methods that the proof shows.
         amr: Vec<Amr>,
         /// The valid assertion of the device's passkey. If the device has a passkey, an approval without an assertion
@@ -39,25 +37,13 @@ pub enum DeviceAnswer {
         passkey: Option<Box<PasskeyUse>>,
     },
     /// The user denied.
-    Deny {
-        /// The device with the verified proof.
-        device: DeviceId,
-    },
-    /// The user reports that the request was not theirs. All of the user's pending requests end.
-    Report {
-        /// The device with the verified proof.
-        device: DeviceId,
-        /// The report for administrators.
-        report: Box<NewReport>,
-    },
-    /// The user approved, but typed another number. The same number counts once per device, no matter how often its
+    Deny,
+    /// The user reports that the request was not theirs, with the report for administrators. All of the user's pending
+    /// requests end.
+    Report(Box<NewReport>),
+    /// The user approved, but typed another number, with this digest. The same number counts once per device, no matter how often its
     /// proof arrives.
-    NumberMismatch {
-        /// The device with the verified proof.
-        device: DeviceId,
-        /// The digest of the typed number.
-        number: Digest,
-    },
+    NumberMismatch(Digest),
 }
 
 /// The records of an answer that counts.
@@ -86,18 +72,19 @@ pub enum AnswerOutcome {
 }
 
 impl Store {
-    /// Records a device's verified answer. It counts only if the request is pending, the device belongs to its user and
+    /// Records the verified answer of this device. It counts only if the request is pending, the device belongs to its user and
     /// is not revoked, and the user may sign in there. The user can still report a replaced, cancelled, denied or
     /// failed request until it expires.
     pub async fn answer_approval(
         &self,
         id: ApprovalId,
+        device: DeviceId,
         answer: DeviceAnswer,
         note: AuditNote,
         now: Timestamp,
     ) -> Result<AnswerOutcome> {
         self.write((answer, note), move |db, (answer, note)| {
-            Box::pin(record_answer(db, id, answer, note, now))
+            Box::pin(record_answer(db, id, device, answer, note, now))
         })
         .await
     }
@@ -122,26 +109,23 @@ impl Store {
 async fn record_answer(
     db: &mut Connection,
     id: ApprovalId,
+    device: DeviceId,
     answer: &DeviceAnswer,
     note: &AuditNote,
     now: Timestamp,
 ) -> Result<AnswerOutcome> {
-    let (device, state, amr, report) = match answer {
-        DeviceAnswer::NumberMismatch { device, number } => {
-            return record_number_mismatch(db, id, *device, number, note, now).await;
+    let (state, amr, report) = match answer {
+        DeviceAnswer::NumberMismatch(number) => {
+            return record_number_mismatch(db, id, device, number, note, now).await;
         }
-        DeviceAnswer::Approve {
-            device,
-            amr,
-            passkey,
-        } => {
-            if !passkeys::may_approve(db, *device, passkey.as_deref()).await? {
+        DeviceAnswer::Approve { amr, passkey } => {
+            if !passkeys::may_approve(db, device, passkey.as_deref()).await? {
                 return Ok(AnswerOutcome::NoPasskey);
             }
-            (*device, "approved", Some(to_json(amr)?), None)
+            ("approved", Some(to_json(amr)?), None)
         }
-        DeviceAnswer::Deny { device } => (*device, "denied", None, None),
-        DeviceAnswer::Report { device, report } => (*device, "reported", None, Some(report)),
+        DeviceAnswer::Deny => ("denied", None, None),
+        DeviceAnswer::Report(report) => ("reported", None, Some(report)),
     };
     let is_approved = amr.is_some();
     locks::lock_device(db, device).await?;

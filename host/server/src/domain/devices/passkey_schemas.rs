@@ -14,7 +14,7 @@ use webauthn_rs::prelude::{CreationChallengeResponse, RequestChallengeResponse};
 /// browser.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-pub(super) struct PasskeyCreationOptions {
+pub(crate) struct PasskeyCreationOptions {
     rp: PasskeyRelyingParty,
     user: PasskeyUser,
     /// Valid once, for this ceremony.
@@ -31,7 +31,7 @@ pub(super) struct PasskeyCreationOptions {
 /// Which authenticators may create a passkey.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-pub(super) struct PasskeySelection {
+pub(crate) struct PasskeySelection {
     /// `required` if login pages must find the passkey.
     #[schema(nullable = false)]
     resident_key: Option<String>,
@@ -42,7 +42,7 @@ pub(super) struct PasskeySelection {
 
 /// The server, as the passkey knows it.
 #[derive(ToSchema)]
-pub(super) struct PasskeyRelyingParty {
+pub(crate) struct PasskeyRelyingParty {
     /// The domain.
     id: String,
     name: String,
@@ -51,7 +51,7 @@ pub(super) struct PasskeyRelyingParty {
 /// The user of a passkey.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-pub(super) struct PasskeyUser {
+pub(crate) struct PasskeyUser {
     /// The user handle: the device's id, since each device has a passkey of its own.
     id: String,
     name: String,
@@ -60,7 +60,7 @@ pub(super) struct PasskeyUser {
 
 /// A signature algorithm that the server verifies.
 #[derive(ToSchema)]
-pub(super) struct PasskeyAlgorithm {
+pub(crate) struct PasskeyAlgorithm {
     /// `public-key`.
     #[schema(rename = "type")]
     kind: String,
@@ -72,7 +72,7 @@ pub(super) struct PasskeyAlgorithm {
 /// browser.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-pub(super) struct PasskeyRequestOptions {
+pub(crate) struct PasskeyRequestOptions {
     /// Valid once, for this call.
     challenge: String,
     /// In milliseconds.
@@ -88,7 +88,7 @@ pub(super) struct PasskeyRequestOptions {
 
 /// A passkey that the server knows.
 #[derive(ToSchema)]
-pub(super) struct PasskeyDescriptor {
+pub(crate) struct PasskeyDescriptor {
     /// `public-key`.
     #[schema(rename = "type")]
     kind: String,
@@ -98,7 +98,7 @@ pub(super) struct PasskeyDescriptor {
 /// A passkey that the browser created: a `RegistrationResponseJSON`. The server ignores further members.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-pub(super) struct PasskeyRegistration {
+pub(crate) struct PasskeyRegistration {
     id: String,
     raw_id: String,
     /// `public-key`.
@@ -110,7 +110,7 @@ pub(super) struct PasskeyRegistration {
 /// The attestation of a created passkey.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-pub(super) struct PasskeyAttestation {
+pub(crate) struct PasskeyAttestation {
     #[schema(rename = "clientDataJSON")]
     client_data_json: String,
     attestation_object: String,
@@ -119,7 +119,7 @@ pub(super) struct PasskeyAttestation {
 /// The answer of a passkey: an `AuthenticationResponseJSON`. The server ignores further members.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-pub(super) struct PasskeyAssertion {
+pub(crate) struct PasskeyAssertion {
     id: String,
     raw_id: String,
     /// `public-key`.
@@ -131,7 +131,7 @@ pub(super) struct PasskeyAssertion {
 /// The signature of a passkey.
 #[derive(ToSchema)]
 #[schema(rename_all = "camelCase")]
-pub(super) struct PasskeySignature {
+pub(crate) struct PasskeySignature {
     #[schema(rename = "clientDataJSON")]
     client_data_json: String,
     authenticator_data: String,
@@ -143,7 +143,7 @@ pub(super) struct PasskeySignature {
     clippy::borrowed_box,
     reason = "serde passes a reference to the member"
 )]
-pub(super) fn creation_options<S: Serializer>(
+pub(crate) fn creation_options<S: Serializer>(
     options: &Box<CreationChallengeResponse>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -152,7 +152,7 @@ pub(super) fn creation_options<S: Serializer>(
 
 /// Writes the options as [`PasskeyCreationOptions`], if there are any.
 #[expect(clippy::ref_option, reason = "serde passes a reference to the member")]
-pub(super) fn optional_creation_options<S: Serializer>(
+pub(crate) fn optional_creation_options<S: Serializer>(
     options: &Option<Box<CreationChallengeResponse>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
@@ -162,7 +162,7 @@ pub(super) fn optional_creation_options<S: Serializer>(
 
 /// Writes the options of a request as [`PasskeyRequestOptions`].
 #[expect(clippy::ref_option, reason = "serde passes a reference to the member")]
-pub(super) fn request_options<S: Serializer>(
+pub(crate) fn request_options<S: Serializer>(
     options: &Option<Box<RequestChallengeResponse>>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
