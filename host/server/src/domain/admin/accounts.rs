@@ -189,7 +189,6 @@ impl AdminCommand for CreateAccount {
 
     async fn execute(approved: ApprovedPlan<'_, UserAccount>) -> Result<Execution<Account>> {
         let (UserAccount { user, account }, recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = account_creation(&recorder, account.clone());
         let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
             return Ok(Execution::Overtaken);

@@ -7,7 +7,7 @@ use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::user::User;
-use assent_store::{AdminWrite, AdminWrites, ExpectedVersions, StoreError};
+use assent_store::{AdminWrite, AdminWrites, ExpectedVersions, StoreError, UserAction};
 
 /// The result of an execution.
 #[derive(Debug)]
@@ -92,6 +92,18 @@ impl<'a> Recorder<'a> {
     /// If the database fails, or a name is taken.
     pub(super) async fn write(&self, writes: Writes) -> Result<Execution<()>> {
         self.execute(ExpectedVersions::default(), writes).await
+    }
+
+    /// Executes a write about one user, which expects the user's version itself.
+    ///
+    /// # Errors
+    /// If the database fails, the object does not exist, a name is taken, or no owner would remain.
+    pub(super) async fn write_user(
+        &self,
+        action: UserAction,
+        entries: Vec<Entry>,
+    ) -> Result<Execution<()>> {
+        self.write(vec![(AdminWrite::User(action), entries)]).await
     }
 
     /// Executes all writes in one transaction.

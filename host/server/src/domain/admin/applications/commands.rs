@@ -25,7 +25,6 @@ use assent_model::client_secret::ClientSecrets;
 use assent_model::command::{Change, MemberClass};
 use assent_model::id::Did;
 use assent_model::secret::Secret;
-use assent_store::ExpectedVersions;
 
 assent_model::admin_command! {
     /// Creates an OpenID Connect client. Its Client ID is a new DID.
@@ -53,11 +52,8 @@ impl AdminCommand for CreateClient {
 
     async fn execute(approved: ApprovedPlan<'_, Application>) -> Result<Execution<Application>> {
         let (application, recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = client_creation(&recorder, application.clone(), None);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         tracing::info!(application = %application.id, "application created");
         Ok(written.map(|()| application))
     }
@@ -185,9 +181,7 @@ impl AdminCommand for UpdateClient {
             let entry = recorder.entry(Event::ClientSecretRotated);
             entries.push(entry.in_application(before.id));
         }
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         let Execution::Done(()) = written else {
             return Ok(Execution::Overtaken);
         };
@@ -217,11 +211,9 @@ impl AdminCommand for DeleteApplication {
 
     async fn execute(approved: ApprovedPlan<'_, RegisteredApplication>) -> Result<Execution<()>> {
         let (known, recorder) = approved.into_parts();
-        let (_services, id) = (recorder.services, known.id().clone());
+        let id = known.id().clone();
         let writes = application_deletion(&recorder, &known);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         let Execution::Done(()) = written else {
             return Ok(Execution::Overtaken);
         };

@@ -17,7 +17,7 @@ use assent_model::audit::{Entry, Event};
 use assent_model::caller::{Authorization, Caller};
 use assent_model::group::{Assignee, Group, MOST_ASSIGNMENTS};
 use assent_model::id::Did;
-use assent_store::{AdminWrite, ExpectedVersions};
+use assent_store::AdminWrite;
 
 /// The application already has the largest number of assignments.
 pub(in crate::domain::admin) const TOO_MANY_ASSIGNMENTS: &str =
@@ -139,11 +139,8 @@ impl AdminCommand for AssignAccess {
 
     async fn execute(approved: ApprovedPlan<'_, AssignmentPlan>) -> Result<Execution<()>> {
         let (plan, recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = plan.assignment(&recorder);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         tracing::info!(application = %plan.application, to = %plan.assignee(), "application assigned");
         Ok(written)
     }
@@ -188,9 +185,7 @@ impl AdminCommand for RemoveAssignment {
         let (plan, recorder) = approved.into_parts();
         let services = recorder.services;
         let writes = plan.removal(&recorder);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         services.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(application = %plan.application, from = %plan.assignee(), "assignment removed");
         Ok(written)

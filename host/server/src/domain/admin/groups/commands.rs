@@ -16,7 +16,7 @@ use assent_model::group::{Group, GroupName};
 use assent_model::id::GroupId;
 use assent_model::management::ManifestKey;
 use assent_model::name::display_text;
-use assent_store::{AdminWrite, ExpectedVersions, GroupOrder};
+use assent_store::{AdminWrite, GroupOrder};
 
 /// The largest length of a description, in characters.
 const LONGEST_DESCRIPTION: usize = 500;
@@ -108,11 +108,8 @@ impl AdminCommand for CreateGroup {
 
     async fn execute(approved: ApprovedPlan<'_, Group>) -> Result<Execution<Group>> {
         let (group, recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = group_creation(&recorder, group.clone(), None);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         tracing::info!(group = %group.id, "group created");
         Ok(written.map(|()| group))
     }
@@ -159,11 +156,8 @@ impl AdminCommand for UpdateGroup {
 
     async fn execute(approved: ApprovedPlan<'_, Self::Plan>) -> Result<Execution<Group>> {
         let ((before, mut after), recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = group_update(&recorder, &before, after.clone(), None);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         Ok(written.map(|()| {
             tracing::info!(group = %after.id, "group updated");
             after.version += 1;
@@ -194,9 +188,7 @@ impl AdminCommand for DeleteGroup {
         let (group, recorder) = approved.into_parts();
         let services = recorder.services;
         let writes = group_deletion(&recorder, &group);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         Ok(written.map(|()| {
             services.wakeups.send(Wakeup::LoggedOut);
             tracing::info!(group = %group.id, "group deleted");

@@ -21,7 +21,6 @@ use assent_model::audit::Event;
 use assent_model::command::{Change, MemberClass};
 use assent_model::id::Did;
 use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};
-use assent_store::ExpectedVersions;
 
 assent_model::admin_command! {
     /// Creates a service provider, with its own key and certificate. Its identifier is a new DID.
@@ -49,9 +48,7 @@ impl AdminCommand for CreateServiceProvider {
         let services = recorder.services;
         let key = saml_keys::create_first_key(services, &provider.id).await?;
         let writes = service_provider_creation(&recorder, (provider.clone(), key), None);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         tracing::info!(application = %provider.id, "service provider created");
         Ok(written.map(|()| provider))
     }
@@ -141,7 +138,6 @@ impl AdminCommand for UpdateServiceProvider {
         approved: ApprovedPlan<'_, ServiceProviderUpdate>,
     ) -> Result<Execution<ServiceProvider>> {
         let (ServiceProviderUpdate { before, after }, recorder) = approved.into_parts();
-        let _services = recorder.services;
         replace(&recorder, Event::ApplicationUpdated, &before, after).await
     }
 }
@@ -165,9 +161,7 @@ async fn replace(
 ) -> Result<Execution<ServiceProvider>> {
     provider.updated_at = recorder.services.now();
     let writes = service_provider_update(recorder, event, before, provider.clone(), None);
-    let written = recorder
-        .execute(ExpectedVersions::default(), writes)
-        .await?;
+    let written = recorder.write(writes).await?;
     Ok(written.map(|()| {
         provider.version += 1;
         tracing::info!(application = %provider.id, "service provider updated");
