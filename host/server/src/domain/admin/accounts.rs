@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::execution::{Execution, Recorder, Writes, version_of};
-use super::users::{changed, user};
+use super::users::{differing_members, user};
 use super::{AdminError, Names, Result, invalid, registered};
 use crate::domain::accounts::new_account;
 use crate::domain::operations::wakeups::Wakeup;
@@ -398,7 +398,7 @@ pub(super) fn differences(
     by: &AuditContext,
 ) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let (was, is) = changed(audited_members(before), audited_members(after));
+    let (was, is) = differing_members(audited_members(before), audited_members(after));
     if !is.is_empty() {
         let entry = about(services, Event::AccountUpdated, after, by);
         entries.push(

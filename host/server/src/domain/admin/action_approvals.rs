@@ -286,7 +286,7 @@ pub async fn state(
 ///
 /// # Errors
 /// If the store fails.
-pub async fn pending(
+pub async fn pending_action(
     services: &Services,
     holder: impl Into<Holder<'_>>,
     id: ActionApprovalId,
@@ -323,7 +323,7 @@ pub async fn cancel_pending(
 ///
 /// # Errors
 /// If the store fails.
-pub async fn decided(
+pub async fn wait_for_decision(
     services: &Services,
     holder: impl Into<Holder<'_>>,
     id: ActionApprovalId,

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::execution::{Recorder, Writes};
-use super::users::changed;
+use super::users::differing_members;
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::audit::{Entry, Event};
 use assent_model::id::Did;
@@ -45,7 +45,7 @@ impl AuditedSettings {
 
     /// Returns the entry about an application that changed to `after`. `None` if there is no difference.
     pub(super) fn change(self, after: Self, entry: Entry) -> Option<Entry> {
-        let (was, is) = changed(self.0, after.0);
+        let (was, is) = differing_members(self.0, after.0);
         let differs = !was.is_empty() || !is.is_empty();
         differs.then(|| {
             entry

@@ -76,7 +76,7 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
         Range::Month => ((this_hour.div_euclid(DAY) - (DAYS - 1)) * DAY, DAY),
     };
     record::record_ends(services).await?;
-    let hours = counted(services, first, services.now()).await?;
+    let hours = sign_ins_by_hour(services, first, services.now()).await?;
     let beginnings = (0..)
         .map(|number| first + number * each)
         .take_while(|from| *from <= this_hour);
@@ -101,7 +101,7 @@ pub async fn count_sign_ins(services: &Services) -> std::result::Result<(), Inte
         return Ok(());
     };
     let today = now.millis().div_euclid(HOUR * DAY);
-    counted(services, (today - DAYS) * DAY, now).await?;
+    sign_ins_by_hour(services, (today - DAYS) * DAY, now).await?;
     services
         .store
         .delete_sign_in_hours((today - 2 * DAYS) * DAY)
@@ -110,7 +110,7 @@ pub async fn count_sign_ins(services: &Services) -> std::result::Result<(), Inte
 }
 
 /// Returns the sign-ins of each hour from the first one.
-async fn counted(
+async fn sign_ins_by_hour(
     services: &Services,
     first: i64,
     now: Timestamp,

@@ -61,7 +61,7 @@ pub async fn codes_request(
         Some(ActionState::Denied) => Some(CodesRequest::Denied),
         Some(ActionState::Ended) => Some(CodesRequest::Ended),
         Some(ActionState::Pending) => {
-            let pending = action_approvals::pending(services, portal, id).await?;
+            let pending = action_approvals::pending_action(services, portal, id).await?;
             Some(pending.map_or(CodesRequest::Ended, CodesRequest::Pending))
         }
     })

@@ -32,7 +32,7 @@ pub(super) async fn plan(
     applications: &Applications,
     users: &Users,
 ) -> Result<()> {
-    let known = existing(planner, accounts, applications, users).await?;
+    let known = existing_accounts(planner, accounts, applications, users).await?;
     let managed: HashSet<AccountId> = planner
         .state
         .accounts
@@ -61,7 +61,7 @@ pub(super) async fn plan(
             continue;
         }
         let roles = valid_roles(account.roles.clone());
-        let Some(roles) = planner.accepted(&position, roles)? else {
+        let Some(roles) = planner.accept(&position, roles)? else {
             continue;
         };
         let before = known
@@ -86,7 +86,7 @@ pub(super) async fn plan(
 }
 
 /// Returns the existing accounts of the users in the applications.
-async fn existing(
+async fn existing_accounts(
     planner: &Planner<'_>,
     accounts: &[ManifestAccount],
     applications: &Applications,
@@ -128,7 +128,7 @@ async fn plan_new(
         ..new_account(&context.services, user, application.id.clone())
     };
     let is_free = must_be_free(&context.services, &account).await;
-    if planner.accepted(position, is_free)?.is_none() {
+    if planner.accept(position, is_free)?.is_none() {
         return Ok(());
     }
     expect(planner, application, user);

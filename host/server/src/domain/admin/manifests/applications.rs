@@ -41,7 +41,7 @@ pub(super) async fn plan(
             planner.reject(&position, "key", "expected each key once");
             continue;
         }
-        let Some(existing) = existing(planner, &position, application).await? else {
+        let Some(existing) = existing_application(planner, &position, application).await? else {
             continue;
         };
         if let Some(object) = existing.object()
@@ -68,7 +68,7 @@ pub(super) async fn plan(
 }
 
 /// Returns the existing application. `None` if the manifest may not name it with this protocol or key.
-async fn existing(
+async fn existing_application(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
     application: &ManifestApplication,
@@ -121,7 +121,7 @@ fn plan_client(
     let authorization = authorize_description(&context.caller, &change, known)?;
     planner.authorizations.push(authorization);
     let after = described_client(&context.services, change, known);
-    let Some(after) = planner.accepted(position, after)? else {
+    let Some(after) = planner.accept(position, after)? else {
         return Ok(None);
     };
     let (id, key) = (after.id.clone(), &client.common.key);
@@ -191,7 +191,7 @@ fn plan_service_provider(
     planner.authorizations.push(authorization);
     let known: Option<&ServiceProvider> = known.as_deref();
     let after = described_service_provider(&context.services, provider.change.clone(), known);
-    let Some(after) = planner.accepted(position, after)? else {
+    let Some(after) = planner.accept(position, after)? else {
         return Ok(None);
     };
     let (id, key) = (after.id.clone(), &provider.common.key);

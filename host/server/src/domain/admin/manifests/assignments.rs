@@ -64,7 +64,7 @@ pub(super) async fn plan(
             continue;
         }
         let roles = assignment_roles(assignment.roles.clone());
-        let Some(roles) = planner.accepted(&position, roles)? else {
+        let Some(roles) = planner.accept(&position, roles)? else {
             continue;
         };
         if !known.contains_key(&application.id) {

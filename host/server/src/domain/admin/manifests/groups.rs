@@ -48,7 +48,7 @@ pub(super) async fn plan(
             planner.reject(&position, "key", "expected each key once");
             continue;
         }
-        let Some(existing) = existing(planner, &position, group).await? else {
+        let Some(existing) = existing_group(planner, &position, group).await? else {
             continue;
         };
         if let Some(object) = existing.object()
@@ -63,7 +63,7 @@ pub(super) async fn plan(
             existing.object(),
         )
         .await;
-        let Some(after) = planner.accepted(&position, after)? else {
+        let Some(after) = planner.accept(&position, after)? else {
             continue;
         };
         if !names.insert(after.name.key()) {
@@ -108,7 +108,7 @@ pub(super) async fn plan(
 }
 
 /// Returns the existing group. `None` if the manifest may not name it with this key.
-async fn existing(
+async fn existing_group(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
     group: &ManifestGroup,

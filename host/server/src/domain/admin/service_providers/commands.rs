@@ -55,7 +55,7 @@ impl AdminCommand for CreateServiceProvider {
 }
 
 /// Returns a service provider with default settings.
-pub(super) fn unnamed(services: &Services, entity_id: String) -> Result<ServiceProvider> {
+pub(super) fn unnamed_service_provider(services: &Services, entity_id: String) -> Result<ServiceProvider> {
     let now = services.now();
     let mut settings = SamlSettings::new(entity_id);
     // SimpleSAMLphp and mod_auth_mellon request a transient NameID by default, and that format discloses the least.
@@ -82,7 +82,7 @@ pub(super) fn new_service_provider(
             "expected the entity ID of the service provider",
         )
     })?;
-    let mut provider = unnamed(services, entity_id)?;
+    let mut provider = unnamed_service_provider(services, entity_id)?;
     if change.name.is_none() {
         return Err(invalid("name", "expected a name"));
     }
