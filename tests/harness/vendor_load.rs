@@ -26,7 +26,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::{
-    Body, HostOptions, PATIENCE, Parsed, TestHost, component, listen, plugins, read_file, write_user,
+    Body, HostOptions, PATIENCE, Parsed, TestHost, component, listen, plugins, read_file,
+    write_user,
 };
 
 /// The cost of many concurrent approvals.

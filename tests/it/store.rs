@@ -467,17 +467,13 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
         None,
         "accounts are deleted with the application"
     );
-    let delete =
-        async |version| write_user(store, UserAction::Delete(user.id, version), NOW).await;
+    let delete = async |version| write_user(store, UserAction::Delete(user.id, version), NOW).await;
     assert!(
         matches!(delete(user.version + 1).await, Err(StoreError::Stale)),
         "another version"
     );
     delete(user.version).await.expect("deleted");
-    assert!(matches!(
-        delete(user.version).await,
-        Err(StoreError::Stale)
-    ));
+    assert!(matches!(delete(user.version).await, Err(StoreError::Stale)));
 }
 
 /// Executes a write of administration without an audit entry.

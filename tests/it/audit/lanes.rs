@@ -263,11 +263,7 @@ async fn a_failed_write_does_not_stop_the_root(database: Database) {
     insert().await.expect("inserted");
     for _ in 0..20 {
         write(store, 1).await;
-        let (signed, again, ()) = tokio::join!(
-            store.sign_audit_root(),
-            insert(),
-            write(store, 1),
-        );
+        let (signed, again, ()) = tokio::join!(store.sign_audit_root(), insert(), write(store, 1),);
         signed.expect("signed");
         again.expect_err("the user exists");
     }

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 
 use super::{entries, events};
 use crate::harness::{
-    Browser, Database, HostOptions, Page, Respond, Run, TestHost, TestUser, http_client, id, write_user,
+    Browser, Database, HostOptions, Page, Respond, Run, TestHost, TestUser, http_client, id,
+    write_user,
 };
 use crate::store::{
     Fixture, NOW, ada, approval, audited, entry, fixture, login, report_by, request,

@@ -6,7 +6,6 @@ pub mod action_approvals;
 mod activity;
 mod admin_tokens;
 mod applications;
-mod caller;
 mod changes;
 mod claims_preview;
 mod command;
@@ -31,7 +30,6 @@ mod names;
 mod overview;
 mod plugins;
 mod reports;
-mod scopes;
 mod service_providers;
 mod user_table;
 mod users;
@@ -45,7 +43,9 @@ pub use accounts::{
     UpdateAccount, account, accounts, accounts_of_user,
 };
 pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions};
-pub use admin_tokens::{AdminTokenCheck, admin_token, issue_admin_token, issue_admin_token_for};
+pub use admin_tokens::{
+    AdminTokenCheck, admin_token, issue_admin_token, issue_admin_token_for, service_account,
+};
 pub use applications::{
     ApplicationQuery, ClientChange, ClientDocument, ClientSecretUse, CreateClient,
     CreateClientSecret, DeleteApplication, DeleteClientSecret, NewClientSecret, OpenIdConnect,
@@ -54,7 +54,6 @@ pub use applications::{
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
-pub use caller::service_account;
 pub(super) use changes::AuditedSettings;
 pub use claims_preview::{
     ClaimOrigin, Difference, MapperStop, Preview, PreviewComparison, PreviewContent,

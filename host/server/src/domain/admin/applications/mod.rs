@@ -19,4 +19,4 @@ pub use secrets::{
     ClientSecretUse, CreateClientSecret, DeleteClientSecret, NewClientSecret, RotateClientSecret,
     client_secrets,
 };
-pub(super) use values::{application_name, recipe_id, server_address};
+pub(super) use values::{application_name, recipe_id, require_known_scopes, server_address};

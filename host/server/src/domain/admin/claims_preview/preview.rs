@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::domain::Services;
-use crate::domain::admin::scopes::require_known_scopes;
+use crate::domain::admin::applications::require_known_scopes;
 use crate::domain::admin::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::name_id::MissingName;
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};

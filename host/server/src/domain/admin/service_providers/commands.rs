@@ -55,7 +55,10 @@ impl AdminCommand for CreateServiceProvider {
 }
 
 /// Returns a service provider with default settings.
-pub(super) fn unnamed_service_provider(services: &Services, entity_id: String) -> Result<ServiceProvider> {
+pub(super) fn unnamed_service_provider(
+    services: &Services,
+    entity_id: String,
+) -> Result<ServiceProvider> {
     let now = services.now();
     let mut settings = SamlSettings::new(entity_id);
     // SimpleSAMLphp and mod_auth_mellon request a transient NameID by default, and that format discloses the least.
