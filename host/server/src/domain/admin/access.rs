@@ -204,7 +204,7 @@ async fn user_identified(
 /// Returns up to `limit` applications to which a user has access after `after`, in the order of their names.
 ///
 /// # Errors
-/// [`AdminError::NotFound`](super::AdminError::NotFound) if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`](super::AdminError::NotFound) if there is no such user.
 pub async fn access_of(
     services: &Services,
     id: UserId,

@@ -190,12 +190,12 @@ impl AdminCommand for CreateAccount {
     async fn execute(approved: ApprovedPlan<'_, UserAccount>) -> Result<Execution<Account>> {
         let (UserAccount { user, account }, recorder) = approved.into_parts();
         let writes = account_creation(&recorder, account.clone());
-        let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
-            return Ok(Execution::Overtaken);
-        };
-        let application = &account.application_id;
-        tracing::info!(account = %account.id, user = %user.id, %application, "account created");
-        Ok(Execution::Done(account))
+        let written = recorder.execute(version_of(&user), writes).await?;
+        Ok(written.map(|()| {
+            let application = &account.application_id;
+            tracing::info!(account = %account.id, user = %user.id, %application, "account created");
+            account
+        }))
     }
 }
 
@@ -265,7 +265,7 @@ pub(super) fn account_deletion(recorder: &Recorder<'_>, account: Account) -> Wri
 /// Returns the account with this id.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such account. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such account.
 pub async fn account(services: &Services, id: AccountId) -> Result<Account> {
     services
         .store
@@ -286,7 +286,7 @@ async fn account_with_user(services: &Services, id: AccountId) -> Result<UserAcc
 /// Returns up to `limit` accounts of an application after `after`. With a state, returns only accounts in that state.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn accounts(
     services: &Services,
     id: &Did,
@@ -301,7 +301,7 @@ pub async fn accounts(
 /// Returns up to `limit` accounts of a user after `after`.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn accounts_of_user(
     services: &Services,
     id: UserId,
@@ -380,13 +380,13 @@ impl AdminCommand for UpdateAccount {
             mut after,
         } = plan;
         let writes = account_update(&recorder, &before, after.clone());
-        let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
-            return Ok(Execution::Overtaken);
-        };
-        tracing::info!(account = %after.id, state = after.state.as_str(), "account updated");
-        services.wakeups.send(Wakeup::LoggedOut);
-        after.version += 1;
-        Ok(Execution::Done(after))
+        let written = recorder.execute(version_of(&user), writes).await?;
+        Ok(written.map(|()| {
+            tracing::info!(account = %after.id, state = after.state.as_str(), "account updated");
+            services.wakeups.send(Wakeup::LoggedOut);
+            after.version += 1;
+            after
+        }))
     }
 }
 
@@ -472,11 +472,10 @@ impl AdminCommand for DeleteAccount {
         let (UserAccount { user, account }, recorder) = approved.into_parts();
         let services = recorder.services;
         let writes = account_deletion(&recorder, account.clone());
-        let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
-            return Ok(Execution::Overtaken);
-        };
-        services.wakeups.send(Wakeup::LoggedOut);
-        tracing::info!(account = %account.id, "account deleted");
-        Ok(Execution::Done(()))
+        let written = recorder.execute(version_of(&user), writes).await?;
+        Ok(written.map(|()| {
+            services.wakeups.send(Wakeup::LoggedOut);
+            tracing::info!(account = %account.id, "account deleted");
+        }))
     }
 }

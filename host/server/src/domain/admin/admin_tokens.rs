@@ -13,9 +13,6 @@ use assent_model::token::prefix;
 use assent_model::token_text::TokenTextError;
 
 /// Issues a new token for the admin API. Returns the token and its expiry.
-///
-/// # Errors
-/// If the database fails.
 pub async fn issue_admin_token(
     services: &Services,
     by: &AuditContext,
@@ -24,9 +21,6 @@ pub async fn issue_admin_token(
 }
 
 /// Issues a token for the admin API that is valid for this time. Returns the token and its expiry.
-///
-/// # Errors
-/// If the database fails.
 pub async fn issue_admin_token_for(
     services: &Services,
     life: Duration,
@@ -62,9 +56,6 @@ pub enum AdminTokenCheck {
 }
 
 /// Checks the text of an admin API token. Only the holder of the token learns that it has expired.
-///
-/// # Errors
-/// If the database fails.
 pub async fn admin_token(
     services: &Services,
     text: &str,
@@ -87,9 +78,6 @@ pub async fn admin_token(
 
 /// Returns the caller for an application with a token of these admin scopes. `None` if none of the scopes is granted
 /// any more.
-///
-/// # Errors
-/// If the database fails.
 pub async fn service_account(
     services: &Services,
     application: Did,

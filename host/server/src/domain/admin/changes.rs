@@ -71,7 +71,8 @@ pub(super) fn client_creation(
 /// Adds a service provider, with its first key.
 pub(super) fn service_provider_creation(
     recorder: &Recorder<'_>,
-    (provider, signing): (ServiceProvider, SamlKey),
+    provider: ServiceProvider,
+    signing: SamlKey,
     key: Option<&ManifestKey>,
 ) -> Writes {
     let entry = recorder
@@ -99,8 +100,11 @@ pub(super) fn client_update(
     update(
         recorder,
         AdminWrite::UpdateClient(after),
-        (entry, was, is),
-        (&before.id, adopt),
+        entry,
+        was,
+        is,
+        &before.id,
+        adopt,
     )
 }
 
@@ -118,16 +122,22 @@ pub(super) fn service_provider_update(
     update(
         recorder,
         AdminWrite::UpdateServiceProvider(after),
-        (entry, was, is),
-        (&before.id, adopt),
+        entry,
+        was,
+        is,
+        &before.id,
+        adopt,
     )
 }
 
 fn update(
     recorder: &Recorder<'_>,
     write: AdminWrite,
-    (entry, was, is): (Entry, AuditedSettings, AuditedSettings),
-    (id, adopt): (&Did, Option<&ManifestKey>),
+    entry: Entry,
+    was: AuditedSettings,
+    is: AuditedSettings,
+    id: &Did,
+    adopt: Option<&ManifestKey>,
 ) -> Writes {
     let mut writes = Writes::new();
     if let Some(key) = adopt {

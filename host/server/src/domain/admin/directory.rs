@@ -22,9 +22,6 @@ pub struct UserQuery {
 }
 
 /// Returns up to `limit` matching users, each with its position, in the order of the matching search terms.
-///
-/// # Errors
-/// If the database fails.
 pub async fn find_users(
     services: &Services,
     query: &UserQuery,
@@ -81,7 +78,7 @@ pub struct AccountQuery {
 /// search terms.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn find_accounts(
     services: &Services,
     id: &Did,

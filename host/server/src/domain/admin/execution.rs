@@ -89,7 +89,7 @@ impl<'a> Recorder<'a> {
     /// Executes the writes of a command, which expect versions themselves.
     ///
     /// # Errors
-    /// If the database fails, or a name is taken.
+    /// If a name is taken.
     pub(super) async fn write(&self, writes: Writes) -> Result<Execution<()>> {
         self.execute(ExpectedVersions::default(), writes).await
     }
@@ -97,7 +97,7 @@ impl<'a> Recorder<'a> {
     /// Executes a write about one user, which expects the user's version itself.
     ///
     /// # Errors
-    /// If the database fails, the object does not exist, a name is taken, or no owner would remain.
+    /// If the object does not exist, a name is taken, or no owner would remain.
     pub(super) async fn write_user(
         &self,
         action: UserAction,
@@ -109,7 +109,7 @@ impl<'a> Recorder<'a> {
     /// Executes all writes in one transaction.
     ///
     /// # Errors
-    /// If the database fails, or a name is taken.
+    /// If a name is taken.
     pub(super) async fn execute(
         &self,
         expected: ExpectedVersions,

@@ -19,7 +19,7 @@ const LONGEST: usize = 512;
 /// Returns the external authenticators of a user, by the names of their channels.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn external_authenticators(
     services: &Services,
     id: UserId,

@@ -127,11 +127,11 @@ impl PlannedAccounts {
     }
 }
 
-/// Checks a table of an application's accounts. If a row is wrong, no row is saved.
+/// Checks a table of an application's accounts. If a row is wrong, no row is saved. Rows that cannot be imported are in
+/// the report.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails. Rows that cannot be
-/// imported are in the report.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn plan_accounts(
     services: &Services,
     caller: &Caller,
@@ -150,7 +150,7 @@ pub async fn plan_accounts(
     for row in rows {
         tokio::task::yield_now().await;
         let check = |user: &User, row: &ImportRow| -> CheckedRow {
-            let plan = plan(services, caller, application, &known, (user, row))?;
+            let plan = plan(services, caller, application, &known, user, row)?;
             let Account { user_id, name, .. } = &plan.account;
             if let Some(before) = users.get(user_id) {
                 return Err(Ok(RowProblem::in_column(
@@ -239,7 +239,8 @@ fn plan(
     caller: &Caller,
     application: &Did,
     known: &ExistingRecords,
-    (user, row): (&User, &ImportRow),
+    user: &User,
+    row: &ImportRow,
 ) -> CheckedRow {
     let before = known.accounts.get(&user.id).cloned();
     let mut account = before
@@ -304,9 +305,6 @@ fn plan(
 }
 
 /// Saves the accounts of a checked table. If an account or its user changed since the check, only that row is rejected.
-///
-/// # Errors
-/// If the database fails.
 pub async fn save_accounts(
     services: &Services,
     by: &AuditContext,

@@ -155,7 +155,7 @@ async fn users(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
 /// Creates a link for a user in this version. It replaces an earlier link of an invited user.
 ///
 /// # Errors
-/// If the database or the cryptographic library fails.
+/// If the cryptographic library fails.
 pub(super) async fn insert_link(
     recorder: &Recorder<'_>,
     user: &User,
@@ -232,9 +232,6 @@ impl AdminCommand for WithdrawInvitations {
 
 /// Returns invited users with their links, in the order of their names. With a state, returns only invitations in that
 /// state.
-///
-/// # Errors
-/// If the database fails.
 pub async fn invitations(
     services: &Services,
     state: Option<InvitationState>,

@@ -13,7 +13,7 @@ use assent_store::{AdminWrite, ExpectedVersions};
 /// Returns the logo of an application.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application or logo. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application or logo.
 pub async fn logo(services: &Services, application: &Did) -> Result<ApplicationLogo> {
     services
         .store

@@ -1,4 +1,7 @@
 //! The use cases of administrators: applications, users, accounts, groups, enrolments.
+//!
+//! Every function that reads or writes returns an internal error if the database fails. Sections `# Errors` name only what
+//! a caller handles beyond that.
 
 mod access;
 mod accounts;

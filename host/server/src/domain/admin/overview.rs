@@ -66,9 +66,6 @@ pub struct SignIns {
 }
 
 /// Returns the current counts.
-///
-/// # Errors
-/// If the database fails.
 pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
     let this_hour = services.now().millis().div_euclid(HOUR);
     let (first, each) = match range {
@@ -93,9 +90,6 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
 }
 
 /// Counts the past hours that are not counted yet, if the clock of this instance can be trusted.
-///
-/// # Errors
-/// If the database fails.
 pub async fn count_sign_ins(services: &Services) -> std::result::Result<(), InternalError> {
     let Some(now) = services.store.trusted_now(&*services.clock).await? else {
         return Ok(());

@@ -26,9 +26,6 @@ use assent_store::{
 const LONGEST_NOTE: usize = 500;
 
 /// Returns up to `limit` reports before `before`, the latest first.
-///
-/// # Errors
-/// If the database fails.
 pub async fn reports(
     services: &Services,
     filter: ReportFilter,
@@ -39,9 +36,6 @@ pub async fn reports(
 }
 
 /// Returns up to `limit` running cooldowns after `after`, in the order of their ends.
-///
-/// # Errors
-/// If the database fails.
 pub async fn running_cooldowns(
     services: &Services,
     after: Option<CooldownCursor>,

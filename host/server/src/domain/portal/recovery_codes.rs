@@ -26,7 +26,7 @@ pub async fn ask_for_codes(
 ) -> Result<Option<PendingAction>, InternalError> {
     let (action, digest) = action_of(portal.signed_in.user.id)?;
     match summarize(&services.store, &action).await {
-        Ok(summary) => action_approvals::ask(services, portal, (&action, digest), &summary).await,
+        Ok(summary) => action_approvals::ask(services, portal, &action, digest, &summary).await,
         Err(SummaryError::Gone(_)) => Ok(None),
         Err(SummaryError::Store(error)) => Err(error.into()),
     }

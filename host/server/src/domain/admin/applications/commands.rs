@@ -181,13 +181,11 @@ impl AdminCommand for UpdateClient {
             let entry = recorder.entry(Event::ClientSecretRotated);
             entries.push(entry.in_application(before.id));
         }
-        let written = recorder.write(writes).await?;
-        let Execution::Done(()) = written else {
-            return Ok(Execution::Overtaken);
-        };
-        after.version += 1;
-        tracing::info!(application = %after.id, "application updated");
-        Ok(Execution::Done((after, fresh)))
+        Ok(recorder.write(writes).await?.map(|()| {
+            after.version += 1;
+            tracing::info!(application = %after.id, "application updated");
+            (after, fresh)
+        }))
     }
 }
 
@@ -211,13 +209,9 @@ impl AdminCommand for DeleteApplication {
 
     async fn execute(approved: ApprovedPlan<'_, RegisteredApplication>) -> Result<Execution<()>> {
         let (known, recorder) = approved.into_parts();
-        let id = known.id().clone();
         let writes = application_deletion(&recorder, &known);
-        let written = recorder.write(writes).await?;
-        let Execution::Done(()) = written else {
-            return Ok(Execution::Overtaken);
-        };
-        tracing::info!(application = %id, "application deleted");
-        Ok(Execution::Done(()))
+        Ok(recorder.write(writes).await?.map(|()| {
+            tracing::info!(application = %known.id(), "application deleted");
+        }))
     }
 }

@@ -38,7 +38,7 @@ pub struct ClientSecretUse {
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application, [`AdminError::Invalid`] if it is a SAML application.
-/// Otherwise if the database fails.
+///
 pub async fn client_secrets(services: &Services, id: &Did) -> Result<Vec<ClientSecretUse>> {
     let client = client_of(services, id).await?;
     let uses = services.store.client_secret_uses(id).await?;

@@ -138,8 +138,8 @@ pub enum ValueChange {
 /// preview.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] or [`AdminError::Invalid`] if the request does not fit the application. Otherwise if the
-/// database or a plugin fails.
+/// [`AdminError::NotFound`] or [`AdminError::Invalid`] if the request does not fit the application. Otherwise if a
+/// plugin fails.
 pub async fn preview(
     services: &Services,
     application: &Did,
@@ -157,10 +157,12 @@ pub async fn preview(
 /// As [`preview`].
 pub async fn preview_of(
     services: &Services,
-    (user, account): (User, Account),
-    (scope, sinks): (Option<String>, &[Sink]),
+    user: User,
+    account: Account,
+    scope: Option<&str>,
+    sinks: &[Sink],
 ) -> Result<Vec<Preview>> {
-    PreviewSubject::new(services, (user, account), scope.as_deref(), sinks)
+    PreviewSubject::new(services, user, account, scope, sinks)
         .await?
         .preview_with(services, &services.plugins.set())
         .await
@@ -206,12 +208,13 @@ impl PreviewSubject {
             }
         };
         let scope = request.scope.as_deref();
-        Self::new(services, (user, account), scope, &request.sinks).await
+        Self::new(services, user, account, scope, &request.sinks).await
     }
 
     async fn new(
         services: &Services,
-        (user, account): (User, Account),
+        user: User,
+        account: Account,
         scope: Option<&str>,
         requested: &[Sink],
     ) -> Result<Self> {

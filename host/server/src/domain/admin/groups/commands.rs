@@ -58,7 +58,8 @@ async fn must_be_free(services: &Services, name: &GroupName, of: Option<GroupId>
 /// As the creation of a group.
 pub(in crate::domain::admin) async fn described_group(
     context: &AdminContext,
-    (name, description): (&str, Option<&str>),
+    name: &str,
+    description: Option<&str>,
     known: Option<&Group>,
 ) -> Result<Group> {
     let services = &context.services;
@@ -102,7 +103,7 @@ impl AdminCommand for CreateGroup {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Group>> {
         let authorization = authorize(&context.caller)?;
         let description = self.description.as_deref();
-        let group = described_group(context, (&self.name, description), None).await?;
+        let group = described_group(context, &self.name, description, None).await?;
         Ok(Planned::harmless(authorization, group))
     }
 

@@ -151,8 +151,8 @@ fn plan_client(
             }
             let adopt = existing.is_adopted().then(|| key.clone());
             if adopt.is_some() || after.name != before.name || after.settings != before.settings {
-                let found = (id.clone(), before.version);
-                planner.expected.applications.push(found.clone());
+                let expected = (id.clone(), before.version);
+                planner.expected.applications.push(expected);
                 let operation = Operation::UpdateClient {
                     before: Box::new(before.clone()),
                     after: Box::new(after),
@@ -160,8 +160,10 @@ fn plan_client(
                 };
                 planner.changes.push(PlannedChange::of_existing(
                     existing.update(),
-                    (ObjectKind::Application, key.as_str()),
-                    found,
+                    ObjectKind::Application,
+                    key.as_str(),
+                    &id,
+                    before.version,
                     fields,
                     operation,
                 ));
@@ -213,8 +215,8 @@ fn plan_service_provider(
             let adopt = existing.is_adopted().then(|| key.clone());
             if adopt.is_some() || after.name != before.name || after.settings != before.settings {
                 warn(planner, key, &after);
-                let found = (id.clone(), before.version);
-                planner.expected.applications.push(found.clone());
+                let expected = (id.clone(), before.version);
+                planner.expected.applications.push(expected);
                 let operation = Operation::UpdateServiceProvider {
                     before: Box::new(before.clone()),
                     after: Box::new(after),
@@ -222,8 +224,10 @@ fn plan_service_provider(
                 };
                 planner.changes.push(PlannedChange::of_existing(
                     existing.update(),
-                    (ObjectKind::Application, key.as_str()),
-                    found,
+                    ObjectKind::Application,
+                    key.as_str(),
+                    &id,
+                    before.version,
                     fields,
                     operation,
                 ));
@@ -270,8 +274,10 @@ fn plan_others(
         planner.expected.applications.push((id.clone(), version));
         planner.changes.push(PlannedChange::of_existing(
             ChangeAction::Delete,
-            (ObjectKind::Application, key.as_str()),
-            (id, version),
+            ObjectKind::Application,
+            key.as_str(),
+            id,
+            version,
             Vec::new(),
             Operation::DeleteApplication(application),
         ));

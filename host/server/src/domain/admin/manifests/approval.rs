@@ -181,7 +181,7 @@ fn client(
     let are_all = is_service(before) || is_service(after);
     let members = ClientDocument::new(before).members_to(&ClientDocument::new(after));
     ManifestObject::Client {
-        application: managed_application((&before.name, &before.id), (&members, are_all), adopt),
+        application: managed_application(&before.name, &before.id, &members, are_all, adopt),
         before: ClientState::from_client(before),
         after: ClientState::from_client(after),
     }
@@ -195,15 +195,17 @@ fn service_provider(
     let members =
         ServiceProviderDocument::new(before).members_to(&ServiceProviderDocument::new(after));
     ManifestObject::ServiceProvider {
-        application: managed_application((&before.name, &before.id), (&members, false), adopt),
+        application: managed_application(&before.name, &before.id, &members, false, adopt),
         before: ServiceProviderState::from_provider(before),
         after: ServiceProviderState::from_provider(after),
     }
 }
 
 fn managed_application(
-    (name, id): (&str, &Did),
-    (changed, are_all): (&[Member], bool),
+    name: &str,
+    id: &Did,
+    changed: &[Member],
+    are_all: bool,
     adopt: Option<&ManifestKey>,
 ) -> ManagedApplication {
     let sensitive = changed_members(changed.to_vec(), are_all);

@@ -109,8 +109,10 @@ impl PlannedChange {
     /// Returns a change of this version of an object.
     pub(super) fn of_existing(
         action: ChangeAction,
-        (kind, key): (ObjectKind, impl Into<String>),
-        (id, version): (impl ToString, i64),
+        kind: ObjectKind,
+        key: impl Into<String>,
+        id: impl ToString,
+        version: i64,
         fields: Vec<FieldChange>,
         operation: Operation,
     ) -> Self {

@@ -59,7 +59,8 @@ pub(super) async fn plan(
         }
         let after = described_group(
             planner.context,
-            (&group.name, group.description.as_deref()),
+            &group.name,
+            group.description.as_deref(),
             existing.object(),
         )
         .await;
@@ -74,14 +75,8 @@ pub(super) async fn plan(
             );
             continue;
         }
-        let Some(members) = members(
-            planner,
-            &position,
-            (group, &after),
-            existing.object(),
-            users,
-        )
-        .await?
+        let Some(members) =
+            members(planner, &position, group, &after, existing.object(), users).await?
         else {
             continue;
         };
@@ -144,7 +139,8 @@ async fn existing_group(
 async fn members(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
-    (described, group): (&ManifestGroup, &Group),
+    described: &ManifestGroup,
+    group: &Group,
     known: Option<&Group>,
     users: &Users,
 ) -> Result<Option<MemberPlan>> {
@@ -251,7 +247,7 @@ fn change(
     if fields.is_empty() && !existing.is_adopted() {
         return None;
     }
-    let found = (before.id, before.version);
+    let (id, version) = (before.id, before.version);
     let operation = Operation::UpdateGroup {
         before,
         after,
@@ -260,8 +256,10 @@ fn change(
     };
     let change = PlannedChange::of_existing(
         existing.update(),
-        (ObjectKind::Group, key.as_str()),
-        found,
+        ObjectKind::Group,
+        key.as_str(),
+        id,
+        version,
         fields,
         operation,
     );
@@ -296,8 +294,10 @@ fn plan_others(planner: &mut Planner<'_>, named: &[ManifestGroup], found: &mut G
         planner.expected.groups.push((group.id, group.version));
         planner.changes.push(PlannedChange::of_existing(
             ChangeAction::Delete,
-            (ObjectKind::Group, key.as_str()),
-            (group.id, group.version),
+            ObjectKind::Group,
+            key.as_str(),
+            group.id,
+            group.version,
             Vec::new(),
             Operation::DeleteGroup(group),
         ));

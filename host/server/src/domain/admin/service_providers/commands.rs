@@ -47,7 +47,7 @@ impl AdminCommand for CreateServiceProvider {
         let (provider, recorder) = approved.into_parts();
         let services = recorder.services;
         let key = saml_keys::create_first_key(services, &provider.id).await?;
-        let writes = service_provider_creation(&recorder, (provider.clone(), key), None);
+        let writes = service_provider_creation(&recorder, provider.clone(), key, None);
         let written = recorder.write(writes).await?;
         tracing::info!(application = %provider.id, "service provider created");
         Ok(written.map(|()| provider))
@@ -146,9 +146,6 @@ impl AdminCommand for UpdateServiceProvider {
 }
 
 /// Stores the approved update of a service provider by its metadata.
-///
-/// # Errors
-/// If the database fails.
 pub async fn replace_service_provider(
     approved: ApprovedPlan<'_, ServiceProviderUpdate>,
 ) -> Result<Execution<ServiceProvider>> {
@@ -175,7 +172,7 @@ async fn replace(
 /// Returns the service provider with this identifier.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such SAML application.
 pub async fn service_provider(services: &Services, id: &Did) -> Result<ServiceProvider> {
     let found = services.store.service_provider(id).await?;
     found

@@ -55,7 +55,7 @@ impl AdminCommand for EnrolDevice {
 /// Returns the links with which devices of a user can be enrolled now.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn open_links(services: &Services, id: UserId) -> Result<Vec<OpenLink>> {
     let user = user(services, id).await?;
     Ok(services
@@ -99,7 +99,7 @@ impl AdminCommand for EndEnrolmentLink {
 /// Returns the devices of a user that are not revoked.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn devices(services: &Services, id: UserId) -> Result<Vec<OwnDevice>> {
     Ok(device::all_of(services, user(services, id).await?.id).await?)
 }
