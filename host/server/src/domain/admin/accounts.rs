@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::execution::{Execution, Recorder, Writes, version_of};
 use super::users::{differing_members, user};
-use super::{AdminError, Names, Result, invalid, registered};
+use super::{AdminError, Names, Result, invalid, registered_application};
 use crate::domain::accounts::new_account;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAccountChange, ProtectedAction};
@@ -155,7 +155,7 @@ impl AdminCommand for CreateAccount {
             ..
         } = &self.account;
         let ProtectedNewAccountMembers { name } = self.account.protected();
-        registered(services, &self.application).await?;
+        registered_application(services, &self.application).await?;
         let id = user_id.parse().map_err(|_| AdminError::NotFound("user"))?;
         let user = user(services, id).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
@@ -227,7 +227,7 @@ pub(super) fn account_creation(recorder: &Recorder<'_>, account: Account) -> Wri
     let entry = creation(recorder.services, &account, recorder.by);
     vec![(
         AdminWrite::InsertAccount(account),
-        vec![recorder.of_plan(entry)],
+        vec![recorder.with_plan(entry)],
     )]
 }
 
@@ -242,7 +242,7 @@ pub(super) fn account_update(recorder: &Recorder<'_>, before: &Account, after: A
     }
     let entries = entries
         .into_iter()
-        .map(|entry| recorder.of_plan(entry))
+        .map(|entry| recorder.with_plan(entry))
         .collect();
     vec![(AdminWrite::UpdateAccount(after, before.state), entries)]
 }
@@ -258,7 +258,7 @@ pub(super) fn account_deletion(recorder: &Recorder<'_>, account: Account) -> Wri
     .personal("before", Value::Object(audited_members(&account)));
     vec![(
         AdminWrite::DeleteAccount(account),
-        vec![recorder.of_plan(entry)],
+        vec![recorder.with_plan(entry)],
     )]
 }
 
@@ -294,7 +294,7 @@ pub async fn accounts(
     after: Option<AccountId>,
     limit: u32,
 ) -> Result<Vec<Account>> {
-    registered(services, id).await?;
+    registered_application(services, id).await?;
     Ok(services.store.accounts_of(id, state, after, limit).await?)
 }
 

@@ -64,7 +64,8 @@ pub(super) fn client_creation(
     let entry = recorder
         .entry(Event::ApplicationCreated)
         .in_application(client.id.clone());
-    let entry = AuditedSettings::of_client(&client).creation_entry(recorder.managed(entry, key));
+    let entry =
+        AuditedSettings::of_client(&client).creation_entry(recorder.with_management(entry, key));
     vec![(AdminWrite::InsertClient(client, key.cloned()), vec![entry])]
 }
 
@@ -79,7 +80,7 @@ pub(super) fn service_provider_creation(
         .entry(Event::ApplicationCreated)
         .in_application(provider.id.clone());
     let entry = AuditedSettings::of_service_provider(&provider)
-        .creation_entry(recorder.managed(entry, key));
+        .creation_entry(recorder.with_management(entry, key));
     let write = AdminWrite::InsertServiceProvider(provider, signing, key.cloned());
     vec![(write, vec![entry])]
 }
@@ -142,7 +143,10 @@ fn update(
     let mut writes = Writes::new();
     if let Some(key) = adopt {
         let adoption = AdminWrite::AdoptApplication(id.clone(), key.clone());
-        writes.push((adoption, vec![recorder.managed(entry.clone(), Some(key))]));
+        writes.push((
+            adoption,
+            vec![recorder.with_management(entry.clone(), Some(key))],
+        ));
     }
     let entry = was.change(is, entry);
     // Without a difference, a manifest does not write the application itself. A command increments its version.

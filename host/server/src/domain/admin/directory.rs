@@ -1,6 +1,6 @@
 //! Finding users and accounts.
 
-use super::{Result, registered};
+use super::{Result, registered_application};
 use crate::domain::Services;
 use assent_model::account::Account;
 use assent_model::id::{AccountId, Did, UserId};
@@ -85,9 +85,9 @@ pub async fn find_accounts(
     query: &AccountQuery,
     limit: u32,
 ) -> Result<Vec<(Cursor, Account)>> {
-    registered(services, id).await?;
+    registered_application(services, id).await?;
     if query.after.is_none()
-        && let Some(account) = account_named(services, id, query.q.trim()).await?
+        && let Some(account) = account_by_text(services, id, query.q.trim()).await?
     {
         let fits = query.state.is_none_or(|state| account.state == state);
         return Ok(fits
@@ -105,7 +105,7 @@ pub async fn find_accounts(
         .await?)
 }
 
-async fn account_named(
+async fn account_by_text(
     services: &Services,
     application: &Did,
     text: &str,

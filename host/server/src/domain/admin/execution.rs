@@ -65,11 +65,11 @@ impl<'a> Recorder<'a> {
     }
 
     pub(super) fn entry(&self, event: Event) -> Entry {
-        self.of_plan(audit::entry(self.services, event, self.by))
+        self.with_plan(audit::entry(self.services, event, self.by))
     }
 
     /// Adds the digest of the plan.
-    pub(super) fn of_plan(&self, entry: Entry) -> Entry {
+    pub(super) fn with_plan(&self, entry: Entry) -> Entry {
         match &self.manifest {
             Some((_, digest)) => entry.with("plan", digest.as_str()),
             None => entry,
@@ -77,7 +77,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Adds the manifest that manages the object from now on.
-    pub(super) fn managed(&self, entry: Entry, key: Option<&ManifestKey>) -> Entry {
+    pub(super) fn with_management(&self, entry: Entry, key: Option<&ManifestKey>) -> Entry {
         match (&self.manifest, key) {
             (Some((owner, _)), Some(key)) => entry
                 .with("managed_by", owner.as_str())

@@ -8,7 +8,7 @@ use super::accounts::{apply_to_account, creation, differences};
 use super::import::{ImportReport, ImportRow, RowProblem, RowTarget, RowWrite, save_rows};
 use super::list_cell::{list_cell, texts_of};
 use super::users::user_with;
-use super::{AccountChange, AdminError, Result, registered};
+use super::{AccountChange, AdminError, Result, registered_application};
 use crate::domain::Services;
 use crate::domain::accounts::new_account;
 use crate::domain::operations::wakeups::Wakeup;
@@ -138,7 +138,7 @@ pub async fn plan_accounts(
     application: &Did,
     rows: &[ImportRow],
 ) -> Result<PlannedAccounts> {
-    registered(services, application).await?;
+    registered_application(services, application).await?;
     let known = ExistingRecords::read(services, application, rows).await?;
     let mut report = ImportReport {
         rows: rows.len() as u64,

@@ -53,7 +53,7 @@ pub use applications::{
     ApplicationQuery, ClientChange, ClientDocument, ClientSecretUse, CreateClient,
     CreateClientSecret, DeleteApplication, DeleteClientSecret, NewClientSecret, OpenIdConnect,
     RotateClientSecret, UpdateClient, application, application_usage, applications, client_secrets,
-    find_applications, registered,
+    find_applications, registered_application,
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::change::apply;
 use super::document::ClientChange;
-use super::queries::{application, registered};
+use super::queries::{application, registered_application};
 use super::secrets::{forget_unfit_secrets, replace_secrets};
 use crate::domain::Services;
 use crate::domain::admin::changes::{application_deletion, client_creation, client_update};
@@ -200,7 +200,7 @@ impl AdminCommand for DeleteApplication {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<RegisteredApplication>> {
-        let known = registered(&context.services, &self.0).await?;
+        let known = registered_application(&context.services, &self.0).await?;
         let authorization = context.caller.authorize_registered(&known)?;
         context.expected.check(known.version())?;
         let action = ProtectedAction::DeleteApplication(known.id().clone());

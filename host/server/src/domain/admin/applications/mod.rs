@@ -13,7 +13,8 @@ pub use commands::{CreateClient, DeleteApplication, UpdateClient};
 pub(super) use described::{authorize_description, described_client};
 pub use document::{ClientChange, ClientDocument, OpenIdConnect};
 pub use queries::{
-    ApplicationQuery, application, application_usage, applications, find_applications, registered,
+    ApplicationQuery, application, application_usage, applications, find_applications,
+    registered_application,
 };
 pub use secrets::{
     ClientSecretUse, CreateClientSecret, DeleteClientSecret, NewClientSecret, RotateClientSecret,

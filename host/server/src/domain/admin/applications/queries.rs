@@ -26,7 +26,10 @@ pub async fn application(services: &Services, id: &Did) -> Result<Application> {
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application.
-pub async fn registered(services: &Services, id: &Did) -> Result<RegisteredApplication> {
+pub async fn registered_application(
+    services: &Services,
+    id: &Did,
+) -> Result<RegisteredApplication> {
     services
         .store
         .registered(id)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::queries::registered;
+use super::queries::registered_application;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use crate::domain::admin::execution::{Execution, Recorder};
 use crate::domain::admin::{AdminError, Result, invalid};
@@ -171,7 +171,7 @@ impl AdminCommand for DeleteClientSecret {
 
 /// Returns the OpenID Connect client with this identifier.
 async fn client_of(services: &Services, id: &Did) -> Result<Application> {
-    match registered(services, id).await? {
+    match registered_application(services, id).await? {
         RegisteredApplication::Client(client) => Ok(Arc::unwrap_or_clone(client)),
         RegisteredApplication::ServiceProvider(_) => Err(invalid(
             "protocol",

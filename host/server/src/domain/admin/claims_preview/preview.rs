@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::Services;
 use crate::domain::admin::applications::require_known_scopes;
-use crate::domain::admin::{AdminError, Result, account, invalid, registered};
+use crate::domain::admin::{AdminError, Result, account, invalid, registered_application};
 use crate::domain::claims::name_id::MissingName;
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::claims::token_claims::IssuerClaims;
@@ -200,7 +200,7 @@ impl PreviewSubject {
                 )
             }
             PreviewedAccount::OfUser(id) => {
-                registered(services, application).await?;
+                registered_application(services, application).await?;
                 let user = super::super::user(services, id).await?;
                 let account = account_in(services, &user, application).await?;
                 let expected = "expected a user with access to the application";
@@ -224,7 +224,7 @@ impl PreviewSubject {
             channel: None,
         };
         let wants_saml = |sink: &Sink| *sink == Sink::SamlAssertion;
-        let at = match registered(services, &account.application_id).await? {
+        let at = match registered_application(services, &account.application_id).await? {
             RegisteredApplication::Client(client) => {
                 if requested.iter().any(wants_saml) {
                     return Err(invalid(

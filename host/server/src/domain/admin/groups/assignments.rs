@@ -8,7 +8,7 @@ use super::queries::group;
 use crate::domain::admin::accounts::valid_roles;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use crate::domain::admin::execution::{Execution, Recorder, Writes};
-use crate::domain::admin::{AdminError, Result, invalid, registered};
+use crate::domain::admin::{AdminError, Result, invalid, registered_application};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{Services, audit};
@@ -56,7 +56,7 @@ impl AssignmentPlan {
         let entry = audit::entry(recorder.services, event, recorder.by)
             .in_application(self.application.clone())
             .with("roles", self.roles.clone());
-        recorder.of_plan(match &self.to {
+        recorder.with_plan(match &self.to {
             None => entry.with("everyone", true),
             Some(group) => entry
                 .with("group", group.id.to_string())
@@ -119,7 +119,7 @@ impl AdminCommand for AssignAccess {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<AssignmentPlan>> {
         let services = &context.services;
         let authorization = authorize(&context.caller)?;
-        registered(services, &self.application).await?;
+        registered_application(services, &self.application).await?;
         let to = group_of(services, self.to).await?;
         let roles = assignment_roles(self.roles.clone())?;
         let replaced = current_roles(services, &self.application, self.to).await?;
@@ -164,7 +164,7 @@ impl AdminCommand for RemoveAssignment {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<AssignmentPlan>> {
         let services = &context.services;
         let authorization = authorize(&context.caller)?;
-        registered(services, &self.application).await?;
+        registered_application(services, &self.application).await?;
         let to = group_of(services, self.from).await?;
         let Some(roles) = current_roles(services, &self.application, self.from).await? else {
             return Err(AdminError::NotFound("assignment"));
@@ -209,5 +209,5 @@ pub(in crate::domain::admin) fn about(
     let entry = audit::entry(recorder.services, event, recorder.by)
         .with("group", group.id.to_string())
         .with("group_name", group.name.as_str());
-    recorder.of_plan(entry)
+    recorder.with_plan(entry)
 }

@@ -203,7 +203,7 @@ pub(in crate::domain::admin) fn group_creation(
     group: Group,
     key: Option<&ManifestKey>,
 ) -> Writes {
-    let entry = recorder.managed(about(recorder, Event::GroupCreated, &group), key);
+    let entry = recorder.with_management(about(recorder, Event::GroupCreated, &group), key);
     vec![(AdminWrite::InsertGroup(group, key.cloned()), vec![entry])]
 }
 
@@ -216,7 +216,8 @@ pub(in crate::domain::admin) fn group_update(
 ) -> Writes {
     let mut writes = Writes::new();
     if let Some(key) = adopt {
-        let entry = recorder.managed(about(recorder, Event::GroupUpdated, &after), Some(key));
+        let entry =
+            recorder.with_management(about(recorder, Event::GroupUpdated, &after), Some(key));
         writes.push((AdminWrite::AdoptGroup(after.id, key.clone()), vec![entry]));
     }
     // Without a difference, a manifest does not write the group itself. A command increments its version.

@@ -1,7 +1,7 @@
 //! The administration's queries about groups.
 
 use crate::domain::Services;
-use crate::domain::admin::{AdminError, Result, registered, user};
+use crate::domain::admin::{AdminError, Result, registered_application, user};
 use assent_model::group::{Assignment, Group, GroupName, Membership};
 use assent_model::id::{Did, GroupId, UserId};
 use assent_model::user::User;
@@ -94,7 +94,7 @@ pub async fn assignments_of(
     services: &Services,
     application: &Did,
 ) -> Result<ApplicationAssignments> {
-    registered(services, application).await?;
+    registered_application(services, application).await?;
     let mut groups = Vec::new();
     for assignment in services.store.assignments_of(application).await? {
         // A group that was deleted at this moment has no assignment any more.
@@ -113,6 +113,6 @@ pub async fn assignments_of(
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application.
 pub async fn known_roles(services: &Services, application: &Did) -> Result<Vec<String>> {
-    registered(services, application).await?;
+    registered_application(services, application).await?;
     Ok(services.store.known_roles(application).await?)
 }
