@@ -38,8 +38,8 @@ pub enum UserAction {
     Activate(UserId, Entry),
     /// Removes the user's identifier for this channel.
     RemoveExternalAuthenticator(UserGuard, String),
-    /// Adds a link of the user, and the row of its email. An invited user has one link at a time: a new link invalidates
-    /// the earlier one.
+    /// Adds a link of the user, and the row of its email. An invited user has one link at a time: a new link
+    /// invalidates the earlier one.
     Invite(UserGuard, NewInvitation),
     /// Ends the links of an invited user.
     WithdrawInvitation(UserGuard),
