@@ -111,14 +111,14 @@ impl PlannedChange {
         action: ChangeAction,
         kind: ObjectKind,
         key: impl Into<String>,
-        id: impl ToString,
+        id: String,
         version: i64,
         fields: Vec<FieldChange>,
         operation: Operation,
     ) -> Self {
         Self {
             action,
-            id: Some(id.to_string()),
+            id: Some(id),
             version: Some(version),
             ..Self::of_new(kind, key, fields, operation)
         }
