@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent_model::audit::chain::ChainKey;
+use assent_model::clock::Timestamp;
 use assent_model::entropy::{Entropy, SystemEntropy};
 use assent_store::sql::{self, Connection, Options};
-use assent_store::{ChainContext, Store, StoreError};
+use assent_store::{AdminWrite, AdminWrites, ChainContext, Store, StoreError, UserAction};
 use tokio::sync::OnceCell;
 
 use super::{PATIENCE, read_bytes, write_file};
@@ -163,6 +164,22 @@ pub async fn open_store(url: &str) -> Result<Store, StoreError> {
     let chaining = ChainContext::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
     let database = assent_store::Database::open(url).await?;
     Store::start(database, chaining, MASTER_KEY).await
+}
+
+/// Executes a write of an administrator about a user, without an audit entry.
+///
+/// # Errors
+/// As [`Store::execute`].
+pub async fn write_user(
+    store: &Store,
+    action: UserAction,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let plan = AdminWrites {
+        writes: vec![(AdminWrite::User(action), Vec::new())],
+        ..AdminWrites::default()
+    };
+    store.execute(plan, now).await
 }
 
 impl Database {

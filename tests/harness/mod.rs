@@ -41,7 +41,9 @@ use serde_json::{Value, json};
 pub use browser::{Browser, Page, without_code};
 pub use certificate::certificate;
 pub use client::{http_client, http_client_builder};
-pub use database::{Database, DatabaseUrl, MASTER_KEY, connect, open_store, wait_for_count};
+pub use database::{
+    Database, DatabaseUrl, MASTER_KEY, connect, open_store, wait_for_count, write_user,
+};
 pub use device::{Device, parse_codes};
 pub use encoded::{EncodedCertificate, EncodedKey, rsa_key};
 pub use fault_proxy::{FaultProxy, HeldCommit};

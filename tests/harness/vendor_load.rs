@@ -17,7 +17,7 @@ use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 use assent_model::user::profile::Profile;
 use assent_model::user::{LifecycleState, User};
-use assent_store::RequestOutcome;
+use assent_store::{RequestOutcome, UserAction};
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -25,7 +25,10 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::{Body, HostOptions, PATIENCE, Parsed, TestHost, component, listen, plugins, read_file};
+use super::{
+    Body, HostOptions, PATIENCE, Parsed, TestHost, component, listen, plugins, read_file,
+    write_user,
+};
 
 /// The cost of many concurrent approvals.
 #[derive(Debug)]
@@ -170,16 +173,11 @@ async fn create_users(host: &TestHost, count: usize) -> Vec<LoginName> {
             channel: "vendor".to_owned(),
             identifier: name.to_string(),
         };
-        host.store
-            .insert_user(user.clone(), Vec::new())
-            .await
-            .expect("inserted");
-        assert!(
-            host.store
-                .set_external_authenticator(user.id, address, Vec::new(), None, host.now())
-                .await
-                .expect("set")
-        );
+        let setting = UserAction::SetExternalAuthenticator(user.id.into(), address);
+        for action in [UserAction::Insert(user), setting] {
+            let written = write_user(&host.store, action, host.now()).await;
+            written.expect("written");
+        }
         name
     });
     stream::iter(created).buffered(BROWSERS).collect().await

@@ -7,10 +7,12 @@ use std::time::Duration;
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::{Did, SessionId, UserId};
-use assent_store::{Retention, Store, VersionedWrite};
+use assent_store::{Retention, Store, UserAction};
 use reqwest::StatusCode;
 
-use crate::harness::{Browser, Database, DatabaseUrl, TestHost, Text, open_store, temp_folder};
+use crate::harness::{
+    Browser, Database, DatabaseUrl, TestHost, Text, open_store, temp_folder, write_user,
+};
 use crate::oidc::token::userinfo;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
@@ -470,12 +472,9 @@ async fn the_erasure_of_a_user_scans_no_rows_of_others() {
     // Autovacuum does this in production.
     it.connection.batch("ANALYZE").await.expect("analysed");
     let name = "erased".parse().expect("a name");
-    let erased = it
-        .store
-        .erase_user((user, 1), name, Vec::new(), NOW)
-        .await
-        .expect("erased");
-    assert_eq!(erased, VersionedWrite::Done);
+    let erasure = UserAction::Erase(user, 1, name);
+    let erased = write_user(&it.store, erasure, NOW).await;
+    erased.expect("erased");
     for (table, count) in it.scanned().await {
         assert!(count < 1000, "{count} rows of {table} were scanned");
     }

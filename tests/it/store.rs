@@ -21,7 +21,7 @@ use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, Approver, CooldownPolicy, MatchingNumber,
     PromptDetails, RequestKind,
 };
-use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::client_secret::{ClientSecret, ClientSecrets};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment};
@@ -43,10 +43,10 @@ use assent_model::user::profile::Profile;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{
     AdminWrite, AdminWrites, AnswerOutcome, ApprovalRequest, AuditNote, ConsentGrant, DeviceAnswer,
-    RequestOutcome, Retention, Store, StoreError, Transition, UserGuard, UserUpdateOutcome,
+    NewInvitation, RequestOutcome, Retention, Store, StoreError, Transition, UserAction, UserGuard,
 };
 
-use crate::harness::{Database, DatabaseUrl, Parsed, open_store, temp_folder};
+use crate::harness::{Database, DatabaseUrl, Parsed, open_store, temp_folder, write_user};
 
 pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -224,13 +224,15 @@ pub fn audited(pauses: &[u64]) -> AuditNote {
     }
 }
 
+async fn insert_user(store: &Store, user: User) {
+    let inserted = write_user(store, UserAction::Insert(user), NOW).await;
+    inserted.expect("inserted");
+}
+
 /// Creates Ada with an enrolled device.
 pub async fn ada(store: &Store) -> (User, Device) {
     let user = user("ada");
-    store
-        .insert_user(user.clone(), Vec::new())
-        .await
-        .expect("inserted");
+    insert_user(store, user.clone()).await;
     let device = new_device(&user);
     enrol(store, &device).await;
     (user, device)
@@ -261,10 +263,14 @@ async fn enrol(store: &Store, device: &Device) -> bool {
         expires_at,
         created_by: None,
     };
-    store
-        .insert_enrolment(enrolment, device.user_id, Vec::new(), NOW)
-        .await
-        .expect("inserted");
+    let invitation = NewInvitation {
+        enrolment,
+        inviter: Actor::Server,
+        sealed_link: None,
+        resent: None,
+    };
+    let invite = UserAction::Invite(device.user_id.into(), invitation);
+    write_user(store, invite, NOW).await.expect("inserted");
     let enrolled = store
         .enrol_device(id, (device.clone(), None), Vec::new(), None)
         .await
@@ -318,10 +324,7 @@ async fn an_action_cannot_be_requested_after_its_user_changed(database: Database
     let Fixture { store, .. } = &fixture(database).await;
     let (grace, _) = ada(store).await;
     let mut bob = user("bob");
-    store
-        .insert_user(bob.clone(), Vec::new())
-        .await
-        .expect("inserted");
+    insert_user(store, bob.clone()).await;
     let outline = ActionOutline {
         kind: ProtectedActionKind::DeleteUser,
         target_user: Some(bob.id),
@@ -374,10 +377,8 @@ async fn an_action_cannot_be_requested_after_its_user_changed(database: Database
     assert_eq!(ask(&bob).await, about_bob, "{database:?}");
     let before = bob.clone();
     bob.name = "erased".parsed();
-    store
-        .update_user(bob.clone(), LifecycleState::Active, Vec::new())
-        .await
-        .expect("renamed");
+    let renaming = UserAction::Update(bob.clone(), LifecycleState::Active);
+    write_user(store, renaming, NOW).await.expect("renamed");
     assert_eq!(
         ask(&before).await,
         (RequestOutcome::NotOpen, false, false),
@@ -391,10 +392,7 @@ async fn an_action_cannot_be_requested_after_its_user_changed(database: Database
 async fn users_applications_and_accounts_are_read_as_written(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     let mut user = user("ada");
-    store
-        .insert_user(user.clone(), Vec::new())
-        .await
-        .expect("inserted");
+    insert_user(store, user.clone()).await;
     assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
     for login in ["ada", "ada@example.org"] {
         let found = store.user_by_login(&login.parsed()).await.expect("read");
@@ -402,20 +400,12 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
     }
     user.email = None;
     user.state = LifecycleState::Suspended;
-    assert_eq!(
-        store
-            .update_user(user.clone(), LifecycleState::Active, Vec::new())
-            .await
-            .expect("updated"),
-        UserUpdateOutcome::Done
-    );
-    let again = store
-        .update_user(user.clone(), LifecycleState::Active, Vec::new())
-        .await
-        .expect("answered");
-    assert_eq!(
-        again,
-        UserUpdateOutcome::Stale,
+    let update = UserAction::Update(user.clone(), LifecycleState::Active);
+    let updated = write_user(store, update.clone(), NOW).await;
+    updated.expect("updated");
+    let again = write_user(store, update, NOW).await;
+    assert!(
+        matches!(again, Err(StoreError::Stale)),
         "the record was changed since"
     );
     user.version += 1;
@@ -474,19 +464,13 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
         None,
         "accounts are deleted with the application"
     );
-    let delete = async |version| {
-        store
-            .delete_user(user.id, version, Vec::new(), NOW)
-            .await
-            .expect("answered")
-    };
-    assert_eq!(
-        delete(user.version + 1).await,
-        UserUpdateOutcome::Stale,
+    let delete = async |version| write_user(store, UserAction::Delete(user.id, version), NOW).await;
+    assert!(
+        matches!(delete(user.version + 1).await, Err(StoreError::Stale)),
         "another version"
     );
-    assert_eq!(delete(user.version).await, UserUpdateOutcome::Done);
-    assert_eq!(delete(user.version).await, UserUpdateOutcome::Stale);
+    delete(user.version).await.expect("deleted");
+    assert!(matches!(delete(user.version).await, Err(StoreError::Stale)));
 }
 
 /// Executes a write of administration without an audit entry.
@@ -501,11 +485,7 @@ async fn write(store: &Store, write: AdminWrite, now: Timestamp) -> Result<(), S
 #[both_databases]
 async fn unique_names_are_enforced_and_concurrent_writes_succeed(database: Database) {
     let fixture = Arc::new(fixture(database).await);
-    fixture
-        .store
-        .insert_user(user("ada"), Vec::new())
-        .await
-        .expect("inserted");
+    insert_user(&fixture.store, user("ada")).await;
     let mut writes = tokio::task::JoinSet::new();
     for number in 0..100 {
         let fixture = Arc::clone(&fixture);
@@ -517,7 +497,7 @@ async fn unique_names_are_enforced_and_concurrent_writes_succeed(database: Datab
         writes.spawn(async move {
             (
                 number,
-                fixture.store.insert_user(user(&name), Vec::new()).await,
+                write_user(&fixture.store, UserAction::Insert(user(&name)), NOW).await,
             )
         });
     }
@@ -538,30 +518,22 @@ async fn unique_names_are_enforced_and_concurrent_writes_succeed(database: Datab
 #[both_databases]
 async fn names_and_emails_of_sign_ins_are_unique(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
-    store
-        .insert_user(user("ada"), Vec::new())
-        .await
-        .expect("inserted");
+    insert_user(store, user("ada")).await;
     let mut eve = user("eve");
     eve.name = "ada@example.org".parsed();
     assert!(
         matches!(
-            store.insert_user(eve, Vec::new()).await,
+            write_user(store, UserAction::Insert(eve), NOW).await,
             Err(StoreError::Taken(_))
         ),
         "{database:?}"
     );
     let mut eve = user("eve");
-    store
-        .insert_user(eve.clone(), Vec::new())
-        .await
-        .expect("inserted");
+    insert_user(store, eve.clone()).await;
     eve.email = Some("ada@example.org".parsed());
     assert!(
         matches!(
-            store
-                .update_user(eve, LifecycleState::Active, Vec::new())
-                .await,
+            write_user(store, UserAction::Update(eve, LifecycleState::Active), NOW).await,
             Err(StoreError::Taken(_))
         ),
         "{database:?}"
@@ -572,10 +544,7 @@ async fn names_and_emails_of_sign_ins_are_unique(database: Database) {
 async fn lists_are_paged(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
     for number in 0..5 {
-        store
-            .insert_user(user(&format!("user{number}")), Vec::new())
-            .await
-            .expect("inserted");
+        insert_user(store, user(&format!("user{number}"))).await;
     }
     let first = store.users(None, 3).await.expect("read");
     let rest = store
@@ -620,14 +589,10 @@ async fn concurrent_starts_on_a_new_database_agree(database: Database) {
 async fn acknowledged_writes_survive_a_restart(database: Database) {
     let fixture = fixture(database).await;
     let ada = user("ada");
-    fixture
-        .store
-        .insert_user(ada.clone(), Vec::new())
-        .await
-        .expect("inserted");
+    insert_user(&fixture.store, ada.clone()).await;
     fixture.store.close().await;
     assert!(matches!(
-        fixture.store.insert_user(user("late"), Vec::new()).await,
+        write_user(&fixture.store, UserAction::Insert(user("late")), NOW).await,
         Err(StoreError::Closed)
     ));
     let store = open_store(&fixture.url).await.expect("a store");
@@ -639,10 +604,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
     let Fixture { store, .. } = &fixture(database).await;
     let (ada, device) = ada(store).await;
     let eve = user("eve");
-    store
-        .insert_user(eve.clone(), Vec::new())
-        .await
-        .expect("inserted");
+    insert_user(store, eve.clone()).await;
     let eves_device = new_device(&eve);
     assert!(enrol(store, &eves_device).await);
 
@@ -673,25 +635,15 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
     );
     let mut suspended = ada.clone();
     suspended.state = LifecycleState::Suspended;
-    assert_eq!(
-        store
-            .update_user(suspended, LifecycleState::Suspended, Vec::new())
-            .await
-            .expect("updated"),
-        UserUpdateOutcome::Done
-    );
+    let update = UserAction::Update(suspended, LifecycleState::Suspended);
+    write_user(store, update, NOW).await.expect("updated");
     assert_eq!(answer(approve.clone(), NOW).await, AnswerOutcome::Late);
     let active = User {
         version: 2,
         ..ada.clone()
     };
-    assert_eq!(
-        store
-            .update_user(active, LifecycleState::Active, Vec::new())
-            .await
-            .expect("updated"),
-        UserUpdateOutcome::Done
-    );
+    let update = UserAction::Update(active, LifecycleState::Active);
+    write_user(store, update, NOW).await.expect("updated");
     let wrong = DeviceAnswer::NumberMismatch(Digest::sha256(b"41"));
     for _ in 0..5 {
         let counted_once = AnswerOutcome::NumberMismatch { attempts_left: 2 };

@@ -50,6 +50,12 @@ pub enum StoreError {
     /// The user was changed since the administrator saw the user; nothing was done.
     #[error("another request changed or deleted the user at the same time; nothing was changed")]
     Stale,
+    /// No owner who may sign in would remain; nothing was done.
+    #[error("the user is the last owner that can sign in")]
+    LastOwner,
+    /// There is no such object, or it ended before; nothing was done.
+    #[error("there is no such {0}")]
+    Missing(&'static str),
     /// The database could not be reached.
     #[error("the database could not be reached: {0}")]
     Unavailable(String),
@@ -95,6 +101,17 @@ pub(crate) fn taken(what: &'static str) -> impl FnOnce(sql::Error) -> StoreError
         } else {
             StoreError::Database(error)
         }
+    }
+}
+
+/// Fails if a statement found no row of this kind.
+///
+/// # Errors
+/// [`StoreError::Missing`].
+pub(crate) const fn must_be_found(rows: u64, what: &'static str) -> Result<()> {
+    match rows {
+        0 => Err(StoreError::Missing(what)),
+        _ => Ok(()),
     }
 }
 

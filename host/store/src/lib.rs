@@ -55,7 +55,7 @@ pub use tables::approvals::creation::RequestOutcome;
 pub use tables::approvals::delivery::ChannelWork;
 pub use tables::approvals::dispatch::DISPATCH_LEASE;
 pub use tables::approvals::repeat::{COUNTED_FOR, RepetitionCount};
-pub use tables::approvals::report::{ReportFilter, ReportWrite, SettledReport};
+pub use tables::approvals::report::{ReportFilter, ReportWrite};
 pub use tables::approvals::request::{ApprovalRequest, RefusedRequest};
 pub use tables::devices::inbox_row::InboxSummary;
 pub use tables::devices::passkeys::PasskeyUseOutcome;
@@ -78,8 +78,9 @@ pub use tables::tokens::{
     ClientTokenState, FamilyState, NewAccess, Redemption, Rotation, RotationRequest, TokenFamily,
 };
 pub use tables::traces::ClaimTrace;
+pub use tables::users::actions::UserAction;
 pub use tables::users::guard::UserGuard;
 pub use tables::users::invitations::NewInvitation;
 pub use tables::users::listing::UserOrder;
 pub use tables::users::row::UserSummary;
-pub use tables::users::update::{UserUpdateOutcome, UserWrite};
+pub use tables::users::update::UserWrite;

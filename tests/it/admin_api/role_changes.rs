@@ -14,11 +14,11 @@ use assent_model::audit::AuditContext;
 use assent_model::delivery::ExternalAuthenticator;
 use assent_model::id::{AccountId, DeviceId, Did, SessionId, UserId};
 use assent_model::user::ConsoleRole;
-use assent_store::StoreError;
+use assent_store::{StoreError, UserAction, UserGuard};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, Database, Json, Parsed, TestHost, TestUser, id};
+use crate::harness::{Browser, Database, Json, Parsed, TestHost, TestUser, id, write_user};
 
 /// A user without a role, and an administrator who may act only on such users.
 struct RoleChange {
@@ -201,20 +201,15 @@ async fn a_write_applies_to_the_checked_user_only(database: Database) {
         channel: "vendor".to_owned(),
         identifier: "mallory".to_owned(),
     };
-    assert!(
-        store
-            .set_external_authenticator(&seen, address.clone(), Vec::new(), None, now)
-            .await
-            .expect("set")
-    );
+    let guard = UserGuard::from(&seen);
+    let setting = UserAction::SetExternalAuthenticator(guard, address);
+    let set = write_user(store, setting.clone(), now).await;
+    set.expect("set");
     role_change.role(Some(ConsoleRole::Admin)).await;
-    let set = store
-        .set_external_authenticator(&seen, address, Vec::new(), None, now)
-        .await;
+    let set = write_user(store, setting, now).await;
     assert!(matches!(set, Err(StoreError::Stale)), "{database:?}");
-    let removed = store
-        .remove_external_authenticator(&seen, "vendor", Vec::new())
-        .await;
+    let removal = UserAction::RemoveExternalAuthenticator(guard, "vendor".to_owned());
+    let removed = write_user(store, removal, now).await;
     assert!(matches!(removed, Err(StoreError::Stale)), "{database:?}");
     assert_eq!(
         role_change

@@ -9,7 +9,7 @@ use assent_model::audit::chain::{Break, Mark};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::UserId;
-use assent_store::{AuditFilter, Retention, UserUpdateOutcome};
+use assent_store::{AdminWrite, AdminWrites, AuditFilter, Retention, UserAction};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -523,14 +523,19 @@ async fn entries_written_during_a_deletion_do_not_name_the_user(database: Databa
             .about(user)
             .personal("name", "augusta");
         let gone = entry(Event::UserDeleted).about(user);
+        let deletion = AdminWrite::User(UserAction::Delete(user, 1));
+        let plan = AdminWrites {
+            writes: vec![(deletion, vec![gone])],
+            ..AdminWrites::default()
+        };
         // One write occupies the writer, so the next two share a transaction.
         let (first, second, third) = tokio::join!(
             store.append_audit(vec![entry(Event::CooldownStarted)]),
             store.append_audit(vec![returned]),
-            store.delete_user(user, 1, vec![gone], host.host.now()),
+            store.execute(plan, host.host.now()),
         );
         assert!(first.is_ok() && second.is_ok());
-        assert_eq!(third.expect("updated"), UserUpdateOutcome::Done);
+        third.expect("deleted");
     }
     let left = all_records(store).await;
     let mut gone = std::collections::HashSet::new();

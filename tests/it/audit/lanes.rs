@@ -7,11 +7,11 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_store::sql;
-use assent_store::{AuditFilter, Retention, Store};
+use assent_store::{AuditFilter, Retention, Store, UserAction};
 use assent_test_macros::both_databases;
 
 use super::{all_records, broken, tamper, verified};
-use crate::harness::{Database, connect, in_time, open_store};
+use crate::harness::{Database, connect, in_time, open_store, write_user};
 use crate::store::{Fixture, NOW, fixture, user};
 
 /// Writes entries, each in a transaction of its own.
@@ -259,15 +259,11 @@ async fn a_failed_write_does_not_stop_the_root(database: Database) {
     let fixture = fixture(database).await;
     let store = &fixture.store;
     let ada = user("ada");
-    let inserted = store.insert_user(ada.clone(), Vec::new()).await;
-    inserted.expect("inserted");
+    let insert = async || write_user(store, UserAction::Insert(ada.clone()), NOW).await;
+    insert().await.expect("inserted");
     for _ in 0..20 {
         write(store, 1).await;
-        let (signed, again, ()) = tokio::join!(
-            store.sign_audit_root(),
-            store.insert_user(ada.clone(), Vec::new()),
-            write(store, 1),
-        );
+        let (signed, again, ()) = tokio::join!(store.sign_audit_root(), insert(), write(store, 1),);
         signed.expect("signed");
         again.expect_err("the user exists");
     }

@@ -13,10 +13,10 @@ use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{
-    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, Store, UserUpdateOutcome,
+    AnswerOutcome, ApprovalRequest, DeviceAnswer, RequestOutcome, Store, UserAction,
 };
 
-use crate::harness::{Database, open_store};
+use crate::harness::{Database, open_store, write_user};
 use crate::store::{Fixture, NOW, ada, approval, audited, fixture, login, request, requested};
 
 const LEASE: Duration = Duration::from_secs(35);
@@ -34,12 +34,8 @@ async fn add_external_authenticator(store: &Store, user: &User, channel: &str, a
         channel: channel.to_owned(),
         identifier: address.to_owned(),
     };
-    assert!(
-        store
-            .set_external_authenticator(user.id, address, Vec::new(), None, NOW)
-            .await
-            .expect("set")
-    );
+    let setting = UserAction::SetExternalAuthenticator(user.id.into(), address);
+    write_user(store, setting, NOW).await.expect("set");
 }
 
 async fn delivery(
@@ -292,11 +288,8 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     let suspended = delivery(store, first.id, "vendor", vendor()).await;
     let update = async |user: User| {
         let state = user.state;
-        let stored = store
-            .update_user(user, state, Vec::new())
-            .await
-            .expect("updated");
-        assert_eq!(stored, UserUpdateOutcome::Done);
+        let update = UserAction::Update(user, state);
+        write_user(store, update, NOW).await.expect("updated");
     };
     update(User {
         state: LifecycleState::Suspended,
@@ -337,12 +330,8 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     add_external_authenticator(store, &user, "vendor", "ada.new@vendor").await;
     assert!(!rule(by_old.id, Ruling::Approved, NOW).await);
     let by_none = delivery(store, requested, "vendor", vendor()).await;
-    assert!(
-        store
-            .remove_external_authenticator(user.id, "vendor", Vec::new())
-            .await
-            .expect("removed")
-    );
+    let removal = UserAction::RemoveExternalAuthenticator(user.id.into(), "vendor".to_owned());
+    write_user(store, removal, NOW).await.expect("removed");
     assert!(!rule(by_none.id, Ruling::Approved, NOW).await);
     assert_eq!(stage(requested).await, ApprovalStage::Requested);
     // A denial ends the request too.

@@ -11,13 +11,14 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::{ApprovalId, DeliveryId};
 use assent_model::statement::{ApprovalStatement, Binding, Decision};
 use assent_model::user::User;
-use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, Store};
+use assent_store::{AnswerOutcome, DeviceAnswer, RequestOutcome, Retention, Store, UserAction};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{entries, events};
 use crate::harness::{
     Browser, Database, HostOptions, Page, Respond, Run, TestHost, TestUser, http_client, id,
+    write_user,
 };
 use crate::store::{
     Fixture, NOW, ada, approval, audited, entry, fixture, login, new_report, request,
@@ -563,12 +564,8 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
         channel: "vendor".to_owned(),
         identifier: "ada@vendor".to_owned(),
     };
-    assert!(
-        store
-            .set_external_authenticator(user.id, known.clone(), Vec::new(), None, NOW)
-            .await
-            .expect("set")
-    );
+    let setting = UserAction::SetExternalAuthenticator(user.id.into(), known.clone());
+    write_user(store, setting, NOW).await.expect("set");
     let (id, requested) = requested_by(store, &user, "ada").await;
     assert_eq!(requested, RequestOutcome::Prompted(user.id));
     let recipient = Recipient::Vendor {

@@ -11,7 +11,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::group::{Assignee, Group};
 use assent_model::id::{Did, GroupId, UserId};
 use assent_model::user::{LifecycleState, User};
-use assent_store::{AccessFilter, AdminWrite, AdminWrites, MemberChange, Store};
+use assent_store::{AccessFilter, AdminWrite, AdminWrites, MemberChange, Store, UserAction};
 use assent_test_macros::both_databases;
 
 use crate::harness::{Database, TestHost};
@@ -70,10 +70,8 @@ async fn directory(host: &TestHost) -> Directory {
         let name = format!("user{number:02}").parse().expect("a name");
         let mut user = admin::new_user(services, name).expect("a user");
         user.state = state;
-        store
-            .insert_user(user.clone(), Vec::new())
-            .await
-            .expect("inserted");
+        let insertion = UserAction::Insert(user.clone());
+        write(store, AdminWrite::User(insertion), services.now()).await;
         for application in &applications {
             let Some((state, individual)) = account else {
                 continue;

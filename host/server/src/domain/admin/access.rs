@@ -1,7 +1,7 @@
 //! Who has access to an application, and which applications a user can open: the grants, their start, and the last use.
 
 use super::list_cell::list_cell;
-use super::{Result, registered, user};
+use super::{Result, registered_application, user};
 use crate::domain::Services;
 use crate::domain::sign_in::access::{AccessDenied, denial_of};
 use assent_model::clock::Timestamp;
@@ -130,7 +130,7 @@ pub async fn access_to(
     after: Option<UserId>,
     limit: u32,
 ) -> Result<Vec<AccessRow>> {
-    registered(services, application).await?;
+    registered_application(services, application).await?;
     let found = services
         .store
         .access_to(application, filter, after, limit)
@@ -163,10 +163,10 @@ pub async fn find_access(
     query: &AccessQuery,
     limit: u32,
 ) -> Result<Vec<AccessRow>> {
-    registered(services, application).await?;
+    registered_application(services, application).await?;
     let fits = |access: &UserAccess| query.filter == AccessFilter::All || access.denied.is_some();
     if query.after.is_none()
-        && let Some(user) = user_identified(services, application, query.q.trim()).await?
+        && let Some(user) = user_by_text(services, application, query.q.trim()).await?
     {
         let found = services.store.access_of_users(application, &[user]).await?;
         let found = found.into_iter().filter_map(UserAccess::new).filter(fits);
@@ -187,7 +187,7 @@ pub async fn find_access(
 }
 
 /// Returns the user whose id, or the id of whose account, the text is.
-async fn user_identified(
+async fn user_by_text(
     services: &Services,
     application: &Did,
     text: &str,
@@ -204,7 +204,7 @@ async fn user_identified(
 /// Returns up to `limit` applications to which a user has access after `after`, in the order of their names.
 ///
 /// # Errors
-/// [`AdminError::NotFound`](super::AdminError::NotFound) if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`](super::AdminError::NotFound) if there is no such user.
 pub async fn access_of(
     services: &Services,
     id: UserId,

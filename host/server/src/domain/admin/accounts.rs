@@ -6,8 +6,8 @@ use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::execution::{Execution, Recorder, Writes, version_of};
-use super::users::{changed, user};
-use super::{AdminError, Names, Result, invalid, registered};
+use super::users::{differing_members, user};
+use super::{AdminError, Names, Result, invalid, registered_application};
 use crate::domain::accounts::new_account;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAccountChange, ProtectedAction};
@@ -155,7 +155,7 @@ impl AdminCommand for CreateAccount {
             ..
         } = &self.account;
         let ProtectedNewAccountMembers { name } = self.account.protected();
-        registered(services, &self.application).await?;
+        registered_application(services, &self.application).await?;
         let id = user_id.parse().map_err(|_| AdminError::NotFound("user"))?;
         let user = user(services, id).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
@@ -189,14 +189,13 @@ impl AdminCommand for CreateAccount {
 
     async fn execute(approved: ApprovedPlan<'_, UserAccount>) -> Result<Execution<Account>> {
         let (UserAccount { user, account }, recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = account_creation(&recorder, account.clone());
-        let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
-            return Ok(Execution::Overtaken);
-        };
-        let application = &account.application_id;
-        tracing::info!(account = %account.id, user = %user.id, %application, "account created");
-        Ok(Execution::Done(account))
+        let written = recorder.execute(version_of(&user), writes).await?;
+        Ok(written.map(|()| {
+            let application = &account.application_id;
+            tracing::info!(account = %account.id, user = %user.id, %application, "account created");
+            account
+        }))
     }
 }
 
@@ -228,7 +227,7 @@ pub(super) fn account_creation(recorder: &Recorder<'_>, account: Account) -> Wri
     let entry = creation(recorder.services, &account, recorder.by);
     vec![(
         AdminWrite::InsertAccount(account),
-        vec![recorder.of_plan(entry)],
+        vec![recorder.with_plan(entry)],
     )]
 }
 
@@ -243,7 +242,7 @@ pub(super) fn account_update(recorder: &Recorder<'_>, before: &Account, after: A
     }
     let entries = entries
         .into_iter()
-        .map(|entry| recorder.of_plan(entry))
+        .map(|entry| recorder.with_plan(entry))
         .collect();
     vec![(AdminWrite::UpdateAccount(after, before.state), entries)]
 }
@@ -259,14 +258,14 @@ pub(super) fn account_deletion(recorder: &Recorder<'_>, account: Account) -> Wri
     .personal("before", Value::Object(audited_members(&account)));
     vec![(
         AdminWrite::DeleteAccount(account),
-        vec![recorder.of_plan(entry)],
+        vec![recorder.with_plan(entry)],
     )]
 }
 
 /// Returns the account with this id.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such account. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such account.
 pub async fn account(services: &Services, id: AccountId) -> Result<Account> {
     services
         .store
@@ -287,7 +286,7 @@ async fn account_with_user(services: &Services, id: AccountId) -> Result<UserAcc
 /// Returns up to `limit` accounts of an application after `after`. With a state, returns only accounts in that state.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn accounts(
     services: &Services,
     id: &Did,
@@ -295,14 +294,14 @@ pub async fn accounts(
     after: Option<AccountId>,
     limit: u32,
 ) -> Result<Vec<Account>> {
-    registered(services, id).await?;
+    registered_application(services, id).await?;
     Ok(services.store.accounts_of(id, state, after, limit).await?)
 }
 
 /// Returns up to `limit` accounts of a user after `after`.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn accounts_of_user(
     services: &Services,
     id: UserId,
@@ -381,13 +380,13 @@ impl AdminCommand for UpdateAccount {
             mut after,
         } = plan;
         let writes = account_update(&recorder, &before, after.clone());
-        let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
-            return Ok(Execution::Overtaken);
-        };
-        tracing::info!(account = %after.id, state = after.state.as_str(), "account updated");
-        services.wakeups.send(Wakeup::LoggedOut);
-        after.version += 1;
-        Ok(Execution::Done(after))
+        let written = recorder.execute(version_of(&user), writes).await?;
+        Ok(written.map(|()| {
+            tracing::info!(account = %after.id, state = after.state.as_str(), "account updated");
+            services.wakeups.send(Wakeup::LoggedOut);
+            after.version += 1;
+            after
+        }))
     }
 }
 
@@ -399,7 +398,7 @@ pub(super) fn differences(
     by: &AuditContext,
 ) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let (was, is) = changed(audited_members(before), audited_members(after));
+    let (was, is) = differing_members(audited_members(before), audited_members(after));
     if !is.is_empty() {
         let entry = about(services, Event::AccountUpdated, after, by);
         entries.push(
@@ -473,11 +472,10 @@ impl AdminCommand for DeleteAccount {
         let (UserAccount { user, account }, recorder) = approved.into_parts();
         let services = recorder.services;
         let writes = account_deletion(&recorder, account.clone());
-        let Execution::Done(()) = recorder.execute(version_of(&user), writes).await? else {
-            return Ok(Execution::Overtaken);
-        };
-        services.wakeups.send(Wakeup::LoggedOut);
-        tracing::info!(account = %account.id, "account deleted");
-        Ok(Execution::Done(()))
+        let written = recorder.execute(version_of(&user), writes).await?;
+        Ok(written.map(|()| {
+            services.wakeups.send(Wakeup::LoggedOut);
+            tracing::info!(account = %account.id, "account deleted");
+        }))
     }
 }

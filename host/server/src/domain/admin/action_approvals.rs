@@ -109,13 +109,11 @@ pub enum ActionState {
 /// Returns `None` if no device can receive the request. This is so if the device that approved the session was revoked,
 /// or received too many requests in the last minute. It is also so if the user to whom the action applies changed at
 /// this moment.
-///
-/// # Errors
-/// If the store fails.
 pub async fn ask(
     services: &Arc<Services>,
     console: &Console,
-    (action, digest): (&ProtectedAction, Digest),
+    action: &ProtectedAction,
+    digest: Digest,
     summary: &Summary,
 ) -> Result<Option<PendingAction>> {
     let Console {
@@ -137,18 +135,16 @@ pub async fn ask(
         origin,
         by: Actor::Device(device),
     };
-    request(services, party, (action, digest), summary).await
+    request(services, party, action, digest, summary).await
 }
 
 /// Requests the approval of an action from the devices of a named administrator. During a cooldown of the administrator
 /// the request is held, like sign-ins that other users begin.
-///
-/// # Errors
-/// If the store fails.
 pub async fn ask_administrator(
     services: &Arc<Services>,
     token: &TokenRequest,
-    (action, digest): (&ProtectedAction, Digest),
+    action: &ProtectedAction,
+    digest: Digest,
     summary: &Summary,
 ) -> Result<Option<PendingAction>> {
     let TokenRequest {
@@ -169,7 +165,7 @@ pub async fn ask_administrator(
         origin: &caller.by.origin,
         by: caller.by.actor.clone(),
     };
-    request(services, party, (action, digest), summary).await
+    request(services, party, action, digest, summary).await
 }
 
 /// The user whose devices receive a request, and the requester.
@@ -188,7 +184,8 @@ struct Party<'a> {
 async fn request(
     services: &Arc<Services>,
     party: Party<'_>,
-    (action, digest): (&ProtectedAction, Digest),
+    action: &ProtectedAction,
+    digest: Digest,
     summary: &Summary,
 ) -> Result<Option<PendingAction>> {
     let now = services.now();
@@ -252,9 +249,6 @@ async fn request(
 
 /// Returns the state of an approval that the holder requested. `None` if the holder requested no approval with this
 /// identifier.
-///
-/// # Errors
-/// If the store fails.
 pub async fn state(
     services: &Services,
     holder: impl Into<Holder<'_>>,
@@ -283,10 +277,7 @@ pub async fn state(
 }
 
 /// Returns a pending request of the holder, with its number. `None` if it is no longer pending.
-///
-/// # Errors
-/// If the store fails.
-pub async fn pending(
+pub async fn pending_action(
     services: &Services,
     holder: impl Into<Holder<'_>>,
     id: ActionApprovalId,
@@ -304,9 +295,6 @@ pub async fn pending(
 }
 
 /// Cancels a pending request of the holder. Returns whether the holder requested an approval with this identifier.
-///
-/// # Errors
-/// If the store fails.
 pub async fn cancel_pending(
     services: &Services,
     holder: impl Into<Holder<'_>>,
@@ -320,10 +308,7 @@ pub async fn cancel_pending(
 }
 
 /// Waits until an approval is no longer pending.
-///
-/// # Errors
-/// If the store fails.
-pub async fn decided(
+pub async fn wait_for_decision(
     services: &Services,
     holder: impl Into<Holder<'_>>,
     id: ActionApprovalId,
@@ -348,9 +333,6 @@ pub async fn decided(
 /// - The holder has no such approval.
 /// - It is for another action, or showed another summary.
 /// - It was used, has expired, or was not granted.
-///
-/// # Errors
-/// If the store fails.
 pub async fn claim(
     services: &Services,
     holder: impl Into<Holder<'_>>,
@@ -365,9 +347,6 @@ pub async fn claim(
 
 /// Uses the approval of an action that a caller with a token requested from this administrator. Returns `None` in the
 /// same cases as [`claim`].
-///
-/// # Errors
-/// If the store fails.
 pub async fn claim_of_administrator(
     services: &Services,
     token: &TokenRequest,

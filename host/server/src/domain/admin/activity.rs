@@ -14,7 +14,7 @@ use assent_store::{Consent, OpenSession};
 /// Returns the open sessions of a user, the latest first.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn sessions(services: &Services, id: UserId) -> Result<Vec<OpenSession>> {
     Ok(portal::sessions(services, &user(services, id).await?).await?)
 }
@@ -96,7 +96,7 @@ impl AdminCommand for EndSessions {
 /// Returns the valid consents of a user.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn consents(services: &Services, id: UserId) -> Result<Vec<Consent>> {
     Ok(consent::consents_of(services, &user(services, id).await?).await?)
 }

@@ -1,19 +1,18 @@
-//! Tokens for the admin API, which an operator creates on the command line.
+//! Tokens for the admin API: those that an operator creates on the command line, and those of applications.
 
 use std::time::Duration;
 
 use crate::domain::{InternalError, Services, audit};
-use assent_model::audit::{AuditContext, Event};
+use assent_model::administration::AdminScopes;
+use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::caller::{Caller, Principal};
 use assent_model::clock::Timestamp;
-use assent_model::id::TokenId;
+use assent_model::id::{Did, TokenId};
 use assent_model::secret::Token;
 use assent_model::token::prefix;
 use assent_model::token_text::TokenTextError;
 
 /// Issues a new token for the admin API. Returns the token and its expiry.
-///
-/// # Errors
-/// If the database fails.
 pub async fn issue_admin_token(
     services: &Services,
     by: &AuditContext,
@@ -22,9 +21,6 @@ pub async fn issue_admin_token(
 }
 
 /// Issues a token for the admin API that is valid for this time. Returns the token and its expiry.
-///
-/// # Errors
-/// If the database fails.
 pub async fn issue_admin_token_for(
     services: &Services,
     life: Duration,
@@ -60,9 +56,6 @@ pub enum AdminTokenCheck {
 }
 
 /// Checks the text of an admin API token. Only the holder of the token learns that it has expired.
-///
-/// # Errors
-/// If the database fails.
 pub async fn admin_token(
     services: &Services,
     text: &str,
@@ -81,4 +74,23 @@ pub async fn admin_token(
             Some(_) => AdminTokenCheck::Valid(id),
         },
     )
+}
+
+/// Returns the caller for an application with a token of these admin scopes. `None` if none of the scopes is granted
+/// any more.
+pub async fn service_account(
+    services: &Services,
+    application: Did,
+    token: &AdminScopes,
+    from: Origin,
+) -> Result<Option<Caller>, InternalError> {
+    let Some(client) = services.store.application(&application).await? else {
+        return Ok(None);
+    };
+    let scopes = client.settings.admin_scopes_of(token);
+    let by = AuditContext::new(Actor::Application(application), from);
+    Ok((!scopes.is_empty()).then_some(Caller {
+        by,
+        principal: Principal::Application(scopes),
+    }))
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::execution::{Recorder, Writes};
-use super::users::changed;
+use super::users::differing_members;
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::audit::{Entry, Event};
 use assent_model::id::Did;
@@ -45,7 +45,7 @@ impl AuditedSettings {
 
     /// Returns the entry about an application that changed to `after`. `None` if there is no difference.
     pub(super) fn change(self, after: Self, entry: Entry) -> Option<Entry> {
-        let (was, is) = changed(self.0, after.0);
+        let (was, is) = differing_members(self.0, after.0);
         let differs = !was.is_empty() || !is.is_empty();
         differs.then(|| {
             entry
@@ -64,21 +64,23 @@ pub(super) fn client_creation(
     let entry = recorder
         .entry(Event::ApplicationCreated)
         .in_application(client.id.clone());
-    let entry = AuditedSettings::of_client(&client).creation_entry(recorder.managed(entry, key));
+    let entry =
+        AuditedSettings::of_client(&client).creation_entry(recorder.with_management(entry, key));
     vec![(AdminWrite::InsertClient(client, key.cloned()), vec![entry])]
 }
 
 /// Adds a service provider, with its first key.
 pub(super) fn service_provider_creation(
     recorder: &Recorder<'_>,
-    (provider, signing): (ServiceProvider, SamlKey),
+    provider: ServiceProvider,
+    signing: SamlKey,
     key: Option<&ManifestKey>,
 ) -> Writes {
     let entry = recorder
         .entry(Event::ApplicationCreated)
         .in_application(provider.id.clone());
     let entry = AuditedSettings::of_service_provider(&provider)
-        .creation_entry(recorder.managed(entry, key));
+        .creation_entry(recorder.with_management(entry, key));
     let write = AdminWrite::InsertServiceProvider(provider, signing, key.cloned());
     vec![(write, vec![entry])]
 }
@@ -99,8 +101,11 @@ pub(super) fn client_update(
     update(
         recorder,
         AdminWrite::UpdateClient(after),
-        (entry, was, is),
-        (&before.id, adopt),
+        entry,
+        was,
+        is,
+        &before.id,
+        adopt,
     )
 }
 
@@ -118,21 +123,30 @@ pub(super) fn service_provider_update(
     update(
         recorder,
         AdminWrite::UpdateServiceProvider(after),
-        (entry, was, is),
-        (&before.id, adopt),
+        entry,
+        was,
+        is,
+        &before.id,
+        adopt,
     )
 }
 
 fn update(
     recorder: &Recorder<'_>,
     write: AdminWrite,
-    (entry, was, is): (Entry, AuditedSettings, AuditedSettings),
-    (id, adopt): (&Did, Option<&ManifestKey>),
+    entry: Entry,
+    was: AuditedSettings,
+    is: AuditedSettings,
+    id: &Did,
+    adopt: Option<&ManifestKey>,
 ) -> Writes {
     let mut writes = Writes::new();
     if let Some(key) = adopt {
         let adoption = AdminWrite::AdoptApplication(id.clone(), key.clone());
-        writes.push((adoption, vec![recorder.managed(entry.clone(), Some(key))]));
+        writes.push((
+            adoption,
+            vec![recorder.with_management(entry.clone(), Some(key))],
+        ));
     }
     let entry = was.change(is, entry);
     // Without a difference, a manifest does not write the application itself. A command increments its version.

@@ -283,7 +283,7 @@ impl AdminContext {
                     .digest()
                     .and_then(|command| action.digest_in(command))
                     .map_err(InternalError::from)?;
-                let approval = self.approved((&action, digest), used.take()).await?;
+                let approval = self.approval_of(&action, digest, used.take()).await?;
                 by = by.with_approval(approval.id);
                 used = Some(approval);
             }
@@ -304,9 +304,10 @@ impl AdminContext {
 
     /// Returns the approval of an action. It is the one that this request used before, if it is for the same action, or
     /// the one that the request names.
-    async fn approved(
+    async fn approval_of(
         &self,
-        (action, digest): (&ProtectedAction, Digest),
+        action: &ProtectedAction,
+        digest: Digest,
         used: Option<UsedApproval>,
     ) -> Result<UsedApproval> {
         const NOT_APPROVED: &str = "the approval is not for this request, was used before, expired, or the request \
@@ -329,7 +330,7 @@ impl AdminContext {
         }
         let approval = match self.approval {
             NamedApproval::None => {
-                let asked = self.ask((action, digest), &summary).await?;
+                let asked = self.ask(action, digest, &summary).await?;
                 return Err(match asked {
                     Some(pending) => AdminError::ApprovalRequired(Box::new(RequiredApproval {
                         pending,
@@ -356,17 +357,19 @@ impl AdminContext {
     /// Requests the approval of an action. Returns `None` if no device can receive the request.
     async fn ask(
         &self,
-        action: (&ProtectedAction, Digest),
+        action: &ProtectedAction,
+        digest: Digest,
         summary: &Summary,
     ) -> Result<Option<PendingAction>> {
         let services = &self.services;
         Ok(match &self.approval_source {
             ApprovalSource::None => None,
             ApprovalSource::Console(console) => {
-                action_approvals::ask(services, console, action, summary).await?
+                action_approvals::ask(services, console, action, digest, summary).await?
             }
             ApprovalSource::Administrator(token) => {
-                action_approvals::ask_administrator(services, token, action, summary).await?
+                action_approvals::ask_administrator(services, token, action, digest, summary)
+                    .await?
             }
         })
     }

@@ -35,7 +35,7 @@ pub struct CustomAttributeChange {
 }
 
 /// Validates the custom attributes of a change, for an application with this identifier.
-pub(super) fn checked(
+pub(super) fn attributes_of(
     services: &Services,
     provider: &ServiceProvider,
     changes: Vec<CustomAttributeChange>,

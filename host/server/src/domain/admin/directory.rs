@@ -1,6 +1,6 @@
 //! Finding users and accounts.
 
-use super::{Result, registered};
+use super::{Result, registered_application};
 use crate::domain::Services;
 use assent_model::account::Account;
 use assent_model::id::{AccountId, Did, UserId};
@@ -22,9 +22,6 @@ pub struct UserQuery {
 }
 
 /// Returns up to `limit` matching users, each with its position, in the order of the matching search terms.
-///
-/// # Errors
-/// If the database fails.
 pub async fn find_users(
     services: &Services,
     query: &UserQuery,
@@ -81,16 +78,16 @@ pub struct AccountQuery {
 /// search terms.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn find_accounts(
     services: &Services,
     id: &Did,
     query: &AccountQuery,
     limit: u32,
 ) -> Result<Vec<(Cursor, Account)>> {
-    registered(services, id).await?;
+    registered_application(services, id).await?;
     if query.after.is_none()
-        && let Some(account) = account_named(services, id, query.q.trim()).await?
+        && let Some(account) = account_by_text(services, id, query.q.trim()).await?
     {
         let fits = query.state.is_none_or(|state| account.state == state);
         return Ok(fits
@@ -108,7 +105,7 @@ pub async fn find_accounts(
         .await?)
 }
 
-async fn account_named(
+async fn account_by_text(
     services: &Services,
     application: &Did,
     text: &str,

@@ -91,6 +91,11 @@ impl From<StoreError> for AdminError {
         match error {
             StoreError::Taken(what) => Self::Taken(what),
             StoreError::Overtaken(how) => Self::Conflict(how),
+            StoreError::Missing(what) => Self::NotFound(what),
+            // Without an owner, only the operator could restore one.
+            StoreError::LastOwner => Self::Conflict(
+                "the user is the last owner that can sign in; grant another active user the role of an owner first",
+            ),
             StoreError::Stale => Self::Conflict(
                 "another request updated or deleted the user at the same time; try again",
             ),

@@ -7,7 +7,7 @@ use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::user::User;
-use assent_store::{AdminWrite, AdminWrites, ExpectedVersions, StoreError};
+use assent_store::{AdminWrite, AdminWrites, ExpectedVersions, StoreError, UserAction};
 
 /// The result of an execution.
 #[derive(Debug)]
@@ -65,11 +65,11 @@ impl<'a> Recorder<'a> {
     }
 
     pub(super) fn entry(&self, event: Event) -> Entry {
-        self.of_plan(audit::entry(self.services, event, self.by))
+        self.with_plan(audit::entry(self.services, event, self.by))
     }
 
     /// Adds the digest of the plan.
-    pub(super) fn of_plan(&self, entry: Entry) -> Entry {
+    pub(super) fn with_plan(&self, entry: Entry) -> Entry {
         match &self.manifest {
             Some((_, digest)) => entry.with("plan", digest.as_str()),
             None => entry,
@@ -77,7 +77,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Adds the manifest that manages the object from now on.
-    pub(super) fn managed(&self, entry: Entry, key: Option<&ManifestKey>) -> Entry {
+    pub(super) fn with_management(&self, entry: Entry, key: Option<&ManifestKey>) -> Entry {
         match (&self.manifest, key) {
             (Some((owner, _)), Some(key)) => entry
                 .with("managed_by", owner.as_str())
@@ -89,15 +89,27 @@ impl<'a> Recorder<'a> {
     /// Executes the writes of a command, which expect versions themselves.
     ///
     /// # Errors
-    /// If the database fails, or a name is taken.
+    /// If a name is taken.
     pub(super) async fn write(&self, writes: Writes) -> Result<Execution<()>> {
         self.execute(ExpectedVersions::default(), writes).await
+    }
+
+    /// Executes a write about one user, which expects the user's version itself.
+    ///
+    /// # Errors
+    /// If the object does not exist, a name is taken, or no owner would remain.
+    pub(super) async fn write_user(
+        &self,
+        action: UserAction,
+        entries: Vec<Entry>,
+    ) -> Result<Execution<()>> {
+        self.write(vec![(AdminWrite::User(action), entries)]).await
     }
 
     /// Executes all writes in one transaction.
     ///
     /// # Errors
-    /// If the database fails, or a name is taken.
+    /// If a name is taken.
     pub(super) async fn execute(
         &self,
         expected: ExpectedVersions,

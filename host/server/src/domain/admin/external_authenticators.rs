@@ -1,7 +1,7 @@
 //! The identifiers of users at the authenticators of vendors.
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
-use super::{AdminError, Result, invalid, user};
+use super::{Result, invalid, user};
 use crate::domain::admin::execution::Execution;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{Services, audit};
@@ -11,6 +11,7 @@ use assent_model::id::UserId;
 use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
 use assent_plugin_host::Trust;
+use assent_store::{AdminWrite, UserAction, UserGuard};
 
 /// The longest identifier, in characters.
 const LONGEST: usize = 512;
@@ -18,7 +19,7 @@ const LONGEST: usize = 512;
 /// Returns the external authenticators of a user, by the names of their channels.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn external_authenticators(
     services: &Services,
     id: UserId,
@@ -73,8 +74,7 @@ impl AdminCommand for SetExternalAuthenticator {
         approved: ApprovedPlan<'_, (User, ExternalAuthenticator)>,
     ) -> Result<Execution<ExternalAuthenticator>> {
         let ((user, identifier), recorder) = approved.into_parts();
-        let services = recorder.services;
-        let entry = |event| audit::entry(services, event, recorder.by).about(user.id);
+        let entry = |event| recorder.entry(event).about(user.id);
         let activated = audit::of_state(
             entry(Event::UserLifecycleChanged),
             LifecycleState::Invited,
@@ -82,24 +82,19 @@ impl AdminCommand for SetExternalAuthenticator {
         );
         let set =
             entry(Event::ExternalAuthenticatorSet).with("channel", identifier.channel.as_str());
-        let entries = vec![set.personal("identifier", identifier.identifier.as_str())];
-        let set = services
-            .store
-            .set_external_authenticator(
-                &user,
-                identifier.clone(),
-                entries,
-                Some(activated),
-                services.now(),
-            )
-            .await;
-        match Execution::from_write(set)? {
-            Execution::Done(true) => {}
-            Execution::Done(false) => return Err(AdminError::NotFound("user")),
-            Execution::Overtaken => return Ok(Execution::Overtaken),
-        }
-        tracing::info!(user = %user.id, channel = identifier.channel, "external authenticator set");
-        Ok(Execution::Done(identifier))
+        let set = set.personal("identifier", identifier.identifier.as_str());
+        let setting =
+            UserAction::SetExternalAuthenticator(UserGuard::from(&user), identifier.clone());
+        let activation = UserAction::Activate(user.id, activated);
+        let writes = vec![
+            (AdminWrite::User(setting), vec![set]),
+            (AdminWrite::User(activation), Vec::new()),
+        ];
+        Ok(recorder.write(writes).await?.map(|()| {
+            let channel = identifier.channel.as_str();
+            tracing::info!(user = %user.id, channel, "external authenticator set");
+            identifier
+        }))
     }
 }
 
@@ -157,24 +152,15 @@ impl AdminCommand for RemoveExternalAuthenticator {
 
     async fn execute(approved: ApprovedPlan<'_, (User, String)>) -> Result<Execution<()>> {
         let ((user, channel), recorder) = approved.into_parts();
-        let entry = audit::entry(
-            recorder.services,
-            Event::ExternalAuthenticatorRemoved,
-            recorder.by,
-        )
-        .about(user.id)
-        .with("channel", channel.as_str());
-        let removed = recorder
-            .services
-            .store
-            .remove_external_authenticator(&user, &channel, vec![entry])
-            .await;
-        match Execution::from_write(removed)? {
-            Execution::Done(true) => {}
-            Execution::Done(false) => return Err(AdminError::NotFound("external authenticator")),
-            Execution::Overtaken => return Ok(Execution::Overtaken),
-        }
-        tracing::info!(user = %user.id, channel, "external authenticator removed");
-        Ok(Execution::Done(()))
+        let entry = recorder
+            .entry(Event::ExternalAuthenticatorRemoved)
+            .about(user.id)
+            .with("channel", channel.as_str());
+        let guard = UserGuard::from(&user);
+        let removal = UserAction::RemoveExternalAuthenticator(guard, channel.clone());
+        let written = recorder.write_user(removal, vec![entry]).await?;
+        Ok(written.map(|()| {
+            tracing::info!(user = %user.id, channel, "external authenticator removed");
+        }))
     }
 }

@@ -37,7 +37,7 @@ impl ImportRow {
     }
 
     /// Returns this row without a column, or with another text in it.
-    fn changed(&self, column: &str, text: Option<&String>) -> Self {
+    fn with_cell(&self, column: &str, text: Option<&String>) -> Self {
         let cells = self.columns.iter().copied().zip(&self.cells);
         let kept = cells.filter_map(|(known, cell)| {
             let cell = if known == column { text } else { Some(cell) };
@@ -63,7 +63,7 @@ impl ImportRow {
         let mut row = self.clone();
         // A problem without a column may be about any of them.
         while let Some(column) = problems.last().and_then(|problem| problem.column.clone()) {
-            row = row.changed(&column, placeholder(&column).as_ref());
+            row = row.with_cell(&column, placeholder(&column).as_ref());
             match check(&row)? {
                 Some(next) if problems.iter().all(|known| known.column != next.column) => {
                     problems.push(next);
@@ -247,7 +247,7 @@ pub(super) async fn save_rows<W: Clone, F: Future<Output = Result<(), StoreError
         let Err(error) = save(all).await else {
             continue;
         };
-        overtaken(error)?;
+        row_problem(error)?;
         // At least one row of the batch is stale. The other rows are saved separately.
         for row in batch {
             if let Err(error) = save(vec![row.write]).await {
@@ -257,7 +257,7 @@ pub(super) async fn save_rows<W: Clone, F: Future<Output = Result<(), StoreError
                     &mut report.updated
                 };
                 *done = done.saturating_sub(1);
-                report.refuse(row.line, [overtaken(error)?]);
+                report.refuse(row.line, [row_problem(error)?]);
             }
         }
     }
@@ -265,6 +265,6 @@ pub(super) async fn save_rows<W: Clone, F: Future<Output = Result<(), StoreError
 }
 
 /// Returns the reason why a row is rejected if its object changed since the check. An internal error ends the import.
-fn overtaken(error: StoreError) -> Result<RowProblem, AdminError> {
+fn row_problem(error: StoreError) -> Result<RowProblem, AdminError> {
     RowProblem::try_from(AdminError::from(error))
 }

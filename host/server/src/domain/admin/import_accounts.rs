@@ -8,7 +8,7 @@ use super::accounts::{apply_to_account, creation, differences};
 use super::import::{ImportReport, ImportRow, RowProblem, RowTarget, RowWrite, save_rows};
 use super::list_cell::{list_cell, texts_of};
 use super::users::user_with;
-use super::{AccountChange, AdminError, Result, registered};
+use super::{AccountChange, AdminError, Result, registered_application};
 use crate::domain::Services;
 use crate::domain::accounts::new_account;
 use crate::domain::operations::wakeups::Wakeup;
@@ -127,18 +127,18 @@ impl PlannedAccounts {
     }
 }
 
-/// Checks a table of an application's accounts. If a row is wrong, no row is saved.
+/// Checks a table of an application's accounts. If a row is wrong, no row is saved. Rows that cannot be imported are in
+/// the report.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails. Rows that cannot be
-/// imported are in the report.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn plan_accounts(
     services: &Services,
     caller: &Caller,
     application: &Did,
     rows: &[ImportRow],
 ) -> Result<PlannedAccounts> {
-    registered(services, application).await?;
+    registered_application(services, application).await?;
     let known = ExistingRecords::read(services, application, rows).await?;
     let mut report = ImportReport {
         rows: rows.len() as u64,
@@ -150,7 +150,7 @@ pub async fn plan_accounts(
     for row in rows {
         tokio::task::yield_now().await;
         let check = |user: &User, row: &ImportRow| -> CheckedRow {
-            let plan = plan(services, caller, application, &known, (user, row))?;
+            let plan = plan(services, caller, application, &known, user, row)?;
             let Account { user_id, name, .. } = &plan.account;
             if let Some(before) = users.get(user_id) {
                 return Err(Ok(RowProblem::in_column(
@@ -239,7 +239,8 @@ fn plan(
     caller: &Caller,
     application: &Did,
     known: &ExistingRecords,
-    (user, row): (&User, &ImportRow),
+    user: &User,
+    row: &ImportRow,
 ) -> CheckedRow {
     let before = known.accounts.get(&user.id).cloned();
     let mut account = before
@@ -304,9 +305,6 @@ fn plan(
 }
 
 /// Saves the accounts of a checked table. If an account or its user changed since the check, only that row is rejected.
-///
-/// # Errors
-/// If the database fails.
 pub async fn save_accounts(
     services: &Services,
     by: &AuditContext,

@@ -148,10 +148,7 @@ impl PlannedUsers {
     }
 }
 
-/// Checks a table of users. If a row is wrong, no row is saved.
-///
-/// # Errors
-/// If the database fails. Rows that cannot be imported are in the report.
+/// Checks a table of users. If a row is wrong, no row is saved. Rows that cannot be imported are in the report.
 pub async fn plan_users(
     services: &Services,
     caller: &Caller,
@@ -452,7 +449,7 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
 /// Saves the users of a checked table. If a user changed since the check, only that row is rejected.
 ///
 /// # Errors
-/// If the database or the cryptographic library fails.
+/// If the cryptographic library fails.
 pub async fn save_users(
     services: &Services,
     by: &AuditContext,

@@ -7,22 +7,22 @@ use utoipa::ToSchema;
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::users::named_users;
 use super::{AdminError, Result, invalid};
-use crate::domain::admin::execution::Execution;
+use crate::domain::Services;
+use crate::domain::admin::execution::{Execution, Recorder};
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::enrolment;
 use crate::domain::mail::outbox;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{LinkedUser, ProtectedAction};
-use crate::domain::{InternalError, Services, audit};
 use assent_model::administration::Permission;
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::Event;
 use assent_model::caller::{Authorization, Caller};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::invitation::{Invitation, InvitationState};
 use assent_model::search::Cursor;
 use assent_model::user::User;
-use assent_store::{NewInvitation, StoreError};
+use assent_store::{NewInvitation, UserAction, UserGuard};
 
 /// A link that enrols one device.
 #[derive(Clone, Debug)]
@@ -112,7 +112,10 @@ impl AdminCommand for InviteUsers {
         for (user, skipped) in invitees {
             let link = match skipped {
                 Some(why) => Err(why),
-                None => create_link(recorder.services, &user, delivery, recorder.by).await?,
+                None => match insert_link(&recorder, &user, delivery).await? {
+                    Execution::Done(link) => Ok(link),
+                    Execution::Overtaken => Err("the user was changed at the same time; try again"),
+                },
             };
             invited.push(InvitedUser { user, link });
         }
@@ -149,32 +152,16 @@ async fn users(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
     named_users(services, ids).await
 }
 
-/// Creates the link of an invited user. The inner error is the reason why there is none.
-async fn create_link(
-    services: &std::sync::Arc<Services>,
-    user: &User,
-    delivery: InvitationDelivery,
-    by: &AuditContext,
-) -> Result<std::result::Result<EnrolmentLink, &'static str>> {
-    match insert_link(services, user, delivery, by).await {
-        Ok(link) => Ok(Ok(link)),
-        Err(InternalError::Store(StoreError::Stale)) => {
-            Ok(Err("the user was changed at the same time; try again"))
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Creates a link for a user in this version. It replaces an earlier link of an invited user.
 ///
 /// # Errors
-/// [`StoreError::Stale`] if the user has another version. Otherwise if the database or the cryptographic library fails.
+/// If the cryptographic library fails.
 pub(super) async fn insert_link(
-    services: &std::sync::Arc<Services>,
+    recorder: &Recorder<'_>,
     user: &User,
     delivery: InvitationDelivery,
-    by: &AuditContext,
-) -> std::result::Result<EnrolmentLink, InternalError> {
+) -> Result<Execution<EnrolmentLink>> {
+    let services = recorder.services;
     let (enrolment, token) = enrolment::prepare_enrolment(services, user.id);
     let link = enrolment::enrolment_link(services, &token);
     let (id, expires_at) = (enrolment.id, enrolment.expires_at);
@@ -183,24 +170,24 @@ pub(super) async fn insert_link(
         InvitationDelivery::Email => Some(outbox::seal_link(services, id, &link)?),
     };
     let entry = |event| {
-        audit::entry(services, event, by)
+        recorder
+            .entry(event)
             .about(user.id)
             .with("enrolment", id.to_string())
     };
     let invitation = NewInvitation {
         enrolment,
-        inviter: by.actor.clone(),
+        inviter: recorder.by.actor.clone(),
         sealed_link,
-        entries: vec![entry(Event::EnrolmentLinkCreated)],
         resent: Some(entry(Event::InvitationResent)),
     };
-    services
-        .store
-        .insert_invitation(invitation, user, services.now())
-        .await?;
-    tracing::info!(user = %user.id, "enrolment link created");
-    account_notifications::notify(services, user.id, None);
-    Ok(EnrolmentLink { link, expires_at })
+    let action = UserAction::Invite(UserGuard::from(user), invitation);
+    let entries = vec![entry(Event::EnrolmentLinkCreated)];
+    Ok(recorder.write_user(action, entries).await?.map(|()| {
+        tracing::info!(user = %user.id, "enrolment link created");
+        account_notifications::notify(services, user.id, None);
+        EnrolmentLink { link, expires_at }
+    }))
 }
 
 assent_model::admin_command! {
@@ -227,21 +214,16 @@ impl AdminCommand for WithdrawInvitations {
 
     async fn execute(approved: ApprovedPlan<'_, Vec<User>>) -> Result<Execution<u64>> {
         let (users, recorder) = approved.into_parts();
-        let services = recorder.services;
         let mut withdrawn = 0;
         for user in users {
-            let entry =
-                audit::entry(services, Event::InvitationWithdrawn, recorder.by).about(user.id);
-            let ended = services
-                .store
-                .withdraw_invitation(&user, entry, services.now())
-                .await;
-            match ended {
-                Ok(true) => withdrawn += 1,
+            let entry = recorder.entry(Event::InvitationWithdrawn).about(user.id);
+            let withdrawal = UserAction::WithdrawInvitation(UserGuard::from(&user));
+            match recorder.write_user(withdrawal, vec![entry]).await {
+                Ok(Execution::Done(())) => withdrawn += 1,
                 // The user enrolled a device or was changed. There is no link to revoke any more, or another request
                 // revoked it.
-                Ok(false) | Err(StoreError::Stale) => {}
-                Err(error) => return Err(error.into()),
+                Ok(Execution::Overtaken) | Err(AdminError::NotFound(_)) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(Execution::Done(withdrawn))
@@ -250,9 +232,6 @@ impl AdminCommand for WithdrawInvitations {
 
 /// Returns invited users with their links, in the order of their names. With a state, returns only invitations in that
 /// state.
-///
-/// # Errors
-/// If the database fails.
 pub async fn invitations(
     services: &Services,
     state: Option<InvitationState>,

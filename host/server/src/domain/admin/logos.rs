@@ -2,7 +2,7 @@
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::execution::{Execution, Recorder, Writes};
-use super::{AdminError, Result, invalid, registered};
+use super::{AdminError, Result, invalid, registered_application};
 use crate::domain::{Services, audit};
 use assent_model::application::RegisteredApplication;
 use assent_model::audit::Event;
@@ -13,7 +13,7 @@ use assent_store::{AdminWrite, ExpectedVersions};
 /// Returns the logo of an application.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application or logo. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application or logo.
 pub async fn logo(services: &Services, application: &Did) -> Result<ApplicationLogo> {
     services
         .store
@@ -42,7 +42,7 @@ pub(super) fn logo_change(
         before,
         after,
     };
-    vec![(write, vec![recorder.of_plan(entry)])]
+    vec![(write, vec![recorder.with_plan(entry)])]
 }
 
 /// The change of the logo of an application.
@@ -58,7 +58,7 @@ impl LogoChange {
     /// Plans the change of the logo of an existing application.
     async fn plan(services: &Services, id: &Did, after: Option<ApplicationLogo>) -> Result<Self> {
         Ok(Self {
-            application: registered(services, id).await?,
+            application: registered_application(services, id).await?,
             before: services.store.logo_digest(id).await?,
             after,
         })

@@ -1,4 +1,12 @@
 //! The use cases of administrators: applications, users, accounts, groups, enrolments.
+//!
+//! Every function that reads or writes returns an internal error if the database fails. Sections `# Errors` name only
+//! what a caller handles beyond that.
+
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "the failure of the database is stated once, above"
+)]
 
 mod access;
 mod accounts;
@@ -6,7 +14,6 @@ pub mod action_approvals;
 mod activity;
 mod admin_tokens;
 mod applications;
-mod caller;
 mod changes;
 mod claims_preview;
 mod command;
@@ -31,7 +38,6 @@ mod names;
 mod overview;
 mod plugins;
 mod reports;
-mod scopes;
 mod service_providers;
 mod user_table;
 mod users;
@@ -45,16 +51,17 @@ pub use accounts::{
     UpdateAccount, account, accounts, accounts_of_user,
 };
 pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions};
-pub use admin_tokens::{AdminTokenCheck, admin_token, issue_admin_token, issue_admin_token_for};
+pub use admin_tokens::{
+    AdminTokenCheck, admin_token, issue_admin_token, issue_admin_token_for, service_account,
+};
 pub use applications::{
     ApplicationQuery, ClientChange, ClientDocument, ClientSecretUse, CreateClient,
     CreateClientSecret, DeleteApplication, DeleteClientSecret, NewClientSecret, OpenIdConnect,
     RotateClientSecret, UpdateClient, application, application_usage, applications, client_secrets,
-    find_applications, registered,
+    find_applications, registered_application,
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
-pub use caller::service_account;
 pub(super) use changes::AuditedSettings;
 pub use claims_preview::{
     ClaimOrigin, Difference, MapperStop, Preview, PreviewComparison, PreviewContent,

@@ -17,9 +17,6 @@ pub struct Names {
 
 impl Names {
     /// Reads the names of these users and applications.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn read(
         services: &Services,
         users: BTreeSet<UserId>,

@@ -66,9 +66,6 @@ pub struct SignIns {
 }
 
 /// Returns the current counts.
-///
-/// # Errors
-/// If the database fails.
 pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
     let this_hour = services.now().millis().div_euclid(HOUR);
     let (first, each) = match range {
@@ -76,7 +73,7 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
         Range::Month => ((this_hour.div_euclid(DAY) - (DAYS - 1)) * DAY, DAY),
     };
     record::record_ends(services).await?;
-    let hours = counted(services, first, services.now()).await?;
+    let hours = sign_ins_by_hour(services, first, services.now()).await?;
     let beginnings = (0..)
         .map(|number| first + number * each)
         .take_while(|from| *from <= this_hour);
@@ -93,15 +90,12 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
 }
 
 /// Counts the past hours that are not counted yet, if the clock of this instance can be trusted.
-///
-/// # Errors
-/// If the database fails.
 pub async fn count_sign_ins(services: &Services) -> std::result::Result<(), InternalError> {
     let Some(now) = services.store.trusted_now(&*services.clock).await? else {
         return Ok(());
     };
     let today = now.millis().div_euclid(HOUR * DAY);
-    counted(services, (today - DAYS) * DAY, now).await?;
+    sign_ins_by_hour(services, (today - DAYS) * DAY, now).await?;
     services
         .store
         .delete_sign_in_hours((today - 2 * DAYS) * DAY)
@@ -110,7 +104,7 @@ pub async fn count_sign_ins(services: &Services) -> std::result::Result<(), Inte
 }
 
 /// Returns the sign-ins of each hour from the first one.
-async fn counted(
+async fn sign_ins_by_hour(
     services: &Services,
     first: i64,
     now: Timestamp,

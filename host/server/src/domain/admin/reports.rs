@@ -5,28 +5,27 @@ use utoipa::ToSchema;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::{AdminError, Result, invalid, user};
-use crate::domain::admin::execution::Execution;
+use crate::domain::Services;
+use crate::domain::admin::execution::{Execution, Recorder};
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::{Services, audit};
 use assent_model::administration::Permission;
-use assent_model::audit::{Actor, AuditContext, Event};
+use assent_model::audit::{Actor, Entry, Event};
 use assent_model::caller::Caller;
 use assent_model::device::Device;
 use assent_model::id::{ReportId, UserId};
 use assent_model::name::display_text;
 use assent_model::report::{Report, ReportSettlement};
 use assent_model::user::User;
-use assent_store::{CooldownCursor, ReportFilter, ReportWrite, RunningCooldown, SettledReport};
+use assent_store::{
+    CooldownCursor, ReportFilter, ReportWrite, RunningCooldown, UserAction, UserGuard,
+};
 
 /// The maximum length of a note, in characters.
 const LONGEST_NOTE: usize = 500;
 
 /// Returns up to `limit` reports before `before`, the latest first.
-///
-/// # Errors
-/// If the database fails.
 pub async fn reports(
     services: &Services,
     filter: ReportFilter,
@@ -37,9 +36,6 @@ pub async fn reports(
 }
 
 /// Returns up to `limit` running cooldowns after `after`, in the order of their ends.
-///
-/// # Errors
-/// If the database fails.
 pub async fn running_cooldowns(
     services: &Services,
     after: Option<CooldownCursor>,
@@ -99,7 +95,7 @@ impl AdminCommand for SettleReport {
             .authorize(Permission::UsersManage, "you may not settle reports")?
             .and(caller.authorize_user_access(&user)?);
         if report.settlement.is_some() {
-            return Err(SETTLED);
+            return Err(AdminError::Conflict("the report was settled already"));
         }
         let Settlement {
             note, end_sessions, ..
@@ -137,18 +133,12 @@ impl AdminCommand for SettleReport {
     async fn execute(approved: ApprovedPlan<'_, PlannedSettlement>) -> Result<Execution<Report>> {
         let (plan, recorder) = approved.into_parts();
         let services = recorder.services;
-        let write = write_of(services, &plan, recorder.by);
-        let settled = services
-            .store
-            .settle_report(&plan.user, write, services.now())
-            .await;
-        let cooldown_ended = match Execution::from_write(settled)? {
-            Execution::Done(SettledReport::Done { cooldown_ended }) => cooldown_ended,
-            Execution::Done(SettledReport::NotOpen) => return Err(SETTLED),
-            Execution::Overtaken => return Ok(Execution::Overtaken),
+        let (settlement, entry) = write_of(&recorder, &plan);
+        let Execution::Done(()) = recorder.write_user(settlement, vec![entry]).await? else {
+            return Ok(Execution::Overtaken);
         };
         tracing::info!(report = %plan.report, user = %plan.user.id, "report settled");
-        if cooldown_ended {
+        if plan.end_cooldown {
             services.wakeups.send(Wakeup::Carried);
         }
         if plan.end_sessions || plan.device.is_some() {
@@ -160,9 +150,6 @@ impl AdminCommand for SettleReport {
         Ok(Execution::Done(report(services, plan.report).await?))
     }
 }
-
-/// The error for the second of two settlements.
-const SETTLED: AdminError = AdminError::Conflict("the report was settled already");
 
 /// Whether the caller reported the request. The attacker with the caller's session, whom the report is about, must not
 /// settle it. So it needs an approval on the device on which it was reported.
@@ -183,11 +170,12 @@ async fn device_of(services: &Services, user: UserId, id: &str) -> Result<Device
     found.map(|own| own.device).ok_or_else(expected)
 }
 
-/// Returns the settlement with the entries of the audit log about each of its effects.
-fn write_of(services: &Services, plan: &PlannedSettlement, by: &AuditContext) -> ReportWrite {
-    let entry = |event| audit::entry(services, event, by).about(plan.user.id);
+/// Returns the settlement, and the entry of the audit log about it. Each effect has an entry of its own.
+fn write_of(recorder: &Recorder<'_>, plan: &PlannedSettlement) -> (UserAction, Entry) {
+    let (services, by) = (recorder.services, recorder.by);
+    let entry = |event| recorder.entry(event).about(plan.user.id);
     let device = plan.device.as_ref();
-    ReportWrite {
+    let write = ReportWrite {
         report: plan.report,
         settlement: ReportSettlement {
             settled_at: services.now(),
@@ -198,11 +186,13 @@ fn write_of(services: &Services, plan: &PlannedSettlement, by: &AuditContext) ->
         end_sessions: plan.end_sessions.then(|| entry(Event::SessionEnded)),
         revoke_device: device
             .map(|device| (device.id, device::revocation_entry(services, device, by))),
-        entry: entry(Event::ReportSettled)
-            .with("report", plan.report.to_string())
-            .with("end_cooldown", plan.end_cooldown)
-            .with("end_sessions", plan.end_sessions)
-            .with("revoke_device", device.map(|device| device.id.to_string()))
-            .personal("note", plan.note.as_str()),
-    }
+    };
+    let settled = entry(Event::ReportSettled)
+        .with("report", plan.report.to_string())
+        .with("end_cooldown", plan.end_cooldown)
+        .with("end_sessions", plan.end_sessions)
+        .with("revoke_device", device.map(|device| device.id.to_string()))
+        .personal("note", plan.note.as_str());
+    let guard = UserGuard::from(&plan.user);
+    (UserAction::SettleReport(guard, Box::new(write)), settled)
 }

@@ -93,9 +93,10 @@ async fn claims_for_sink(
     scopes: Option<&Scopes>,
     sink: Sink,
 ) -> Result<Option<Result<Vec<(String, Value)>, MapperStop>>, InternalError> {
-    let user_and_account = (user.clone(), account.clone());
-    let request = (scopes.map(ToString::to_string), &[sink][..]);
-    let preview = match admin::preview_of(services, user_and_account, request).await {
+    let scope = scopes.map(ToString::to_string);
+    let (user, account) = (user.clone(), account.clone());
+    let previews = admin::preview_of(services, user, account, scope.as_deref(), &[sink]).await;
+    let preview = match previews {
         Ok(mut previews) => match previews.pop() {
             Some(preview) => preview,
             None => return Ok(None),

@@ -26,7 +26,7 @@ pub async fn ask_for_codes(
 ) -> Result<Option<PendingAction>, InternalError> {
     let (action, digest) = action_of(portal.signed_in.user.id)?;
     match summarize(&services.store, &action).await {
-        Ok(summary) => action_approvals::ask(services, portal, (&action, digest), &summary).await,
+        Ok(summary) => action_approvals::ask(services, portal, &action, digest, &summary).await,
         Err(SummaryError::Gone(_)) => Ok(None),
         Err(SummaryError::Store(error)) => Err(error.into()),
     }
@@ -61,7 +61,7 @@ pub async fn codes_request(
         Some(ActionState::Denied) => Some(CodesRequest::Denied),
         Some(ActionState::Ended) => Some(CodesRequest::Ended),
         Some(ActionState::Pending) => {
-            let pending = action_approvals::pending(services, portal, id).await?;
+            let pending = action_approvals::pending_action(services, portal, id).await?;
             Some(pending.map_or(CodesRequest::Ended, CodesRequest::Pending))
         }
     })

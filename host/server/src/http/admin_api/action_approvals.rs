@@ -80,7 +80,7 @@ async fn read(
     // After the wait, a request without a decision is reported as pending.
     tokio::select! {
         biased;
-        decided = action_approvals::decided(&services, holder, id) => decided?,
+        decided = action_approvals::wait_for_decision(&services, holder, id) => decided?,
         () = tokio::time::sleep(patience) => {}
         () = services.draining.interrupts() => {}
     }

@@ -225,7 +225,7 @@ async fn read(
     Path(id): Path<String>,
 ) -> Result<VersionedResponse<RegisteredApplicationView>, Problem> {
     let id = id_of(&id, "application")?;
-    let found = admin::registered(&services, &id).await?;
+    let found = admin::registered_application(&services, &id).await?;
     let management = admin::management_of_application(&services, &id).await?;
     let version = found.version();
     let view = RegisteredApplicationView::from(found).with_management(management);
@@ -248,7 +248,9 @@ async fn update(
 ) -> Result<VersionedResponse<RegisteredApplicationView>, Problem> {
     let services = &context.0.services;
     let application = id_of(&id, "application")?;
-    let protocol = admin::registered(services, &application).await?.protocol();
+    let protocol = admin::registered_application(services, &application)
+        .await?
+        .protocol();
     let change = match AnyChange::read(protocol, &body)? {
         AnyChange::Client(change) => change,
         AnyChange::ServiceProvider(change) => {

@@ -184,7 +184,7 @@ pub(super) async fn export_accounts(
     Query(AccountsQuery { q, state }): Query<AccountsQuery>,
 ) -> Result<Response, Problem> {
     let id: Did = id_of(&application, "application")?;
-    admin::registered(&services, &id).await?;
+    admin::registered_application(&services, &id).await?;
     let q = q.text();
     let entry = audit::entry(&services, Event::AccountsExported, &caller.by)
         .in_application(id.clone())
@@ -225,7 +225,7 @@ pub(super) async fn access_to(
     application: Did,
     (q, denied): (Option<String>, bool),
 ) -> Result<Response, Problem> {
-    admin::registered(&services, &application).await?;
+    admin::registered_application(&services, &application).await?;
     let entry = audit::entry(&services, Event::AccessExported, &caller.by)
         .in_application(application.clone())
         .with("searched", q.is_some())

@@ -71,7 +71,7 @@ async fn read(
                 .to_owned(),
         ),
         Actor::Application(application) => Some(
-            admin::registered(&services, application)
+            admin::registered_application(&services, application)
                 .await?
                 .name()
                 .to_owned(),

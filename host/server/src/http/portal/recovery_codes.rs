@@ -115,7 +115,7 @@ pub(super) async fn await_decision(
     let console = console(&owner);
     tokio::select! {
         biased;
-        decided = action_approvals::decided(&owner.services, &console, id) => decided?,
+        decided = action_approvals::wait_for_decision(&owner.services, &console, id) => decided?,
         () = tokio::time::sleep(Duration::from_secs(wait.min(LONGEST_WAIT))) => {}
         () = owner.services.draining.interrupts() => {}
     }

@@ -114,8 +114,8 @@ async fn apply(
         }
         Revocation::UserErased(_) => erase_user(db, plan, user).await,
         Revocation::UserDeleted(_) => {
-            let entry = entry(plan, Event::UserDeleted, user.id);
-            users::delete(db, &user, &[entry], plan.now).await?;
+            users::delete(db, &user, plan.now).await?;
+            audit::append(db, &[entry(plan, Event::UserDeleted, user.id)]).await?;
             Ok(Outcome::Applied)
         }
         Revocation::AccountSuspended(_, application) => {
@@ -171,10 +171,12 @@ async fn erase_user(db: &mut Connection, plan: &RestorePlan, user: User) -> Resu
     let Some(user) = update::read_user(db, user.id).await? else {
         return Ok(Outcome::Unknown);
     };
-    let entry = entry(plan, Event::UserErased, user.id);
-    let key = (user.id, user.version);
-    match users::erase(db, key, &user.erased_name(), &[entry], plan.now).await? {
-        VersionedWrite::Done => Ok(Outcome::Applied),
+    let name = user.erased_name();
+    match users::erase(db, user.id, user.version, &name, plan.now).await? {
+        VersionedWrite::Done => {
+            audit::append(db, &[entry(plan, Event::UserErased, user.id)]).await?;
+            Ok(Outcome::Applied)
+        }
         VersionedWrite::Stale => Ok(Outcome::Unchanged),
     }
 }

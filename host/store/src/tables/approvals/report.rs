@@ -9,7 +9,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::approvals::cooldown;
 use crate::tables::sessions::portal;
-use crate::{Result, Store, StoreError, UserGuard, audit};
+use crate::{Result, Store, StoreError, UserGuard};
 use assent_model::audit::{Actor, Entry};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, ReportId, UserId};
@@ -44,20 +44,6 @@ pub struct ReportWrite {
     pub end_sessions: Option<Entry>,
     /// The device to revoke, with the entry about it.
     pub revoke_device: Option<(DeviceId, Entry)>,
-    /// The entry about the settlement.
-    pub entry: Entry,
-}
-
-/// The outcome of a settlement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettledReport {
-    /// The report is settled now.
-    Done {
-        /// Whether a running cooldown ended, so that held requests must be sent.
-        cooldown_ended: bool,
-    },
-    /// It was settled before, or does not exist any more.
-    NotOpen,
 }
 
 crate::engine::sql::row! {
@@ -214,43 +200,31 @@ impl Store {
         }
         Ok(counts)
     }
+}
 
-    /// Settles a report, once, with the chosen effects, all of them or none. Of two concurrent settlements one counts.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`; [`StoreError::Overtaken`] if the device is
-    /// not a device of the user any more.
-    pub async fn settle_report(
-        &self,
-        guard: impl Into<UserGuard>,
-        write: ReportWrite,
-        now: Timestamp,
-    ) -> Result<SettledReport> {
-        let guard = guard.into();
-        self.write(write, move |db, write| {
-            Box::pin(async move {
-                let user = guard.lock(db).await?;
-                if !claim(db, write, user).await? {
-                    return Ok(SettledReport::NotOpen);
-                }
-                let cooldown_ended = match &write.end_cooldown {
-                    Some(entry) => cooldown::lift(db, user, entry, now).await?,
-                    None => false,
-                };
-                if let Some(entry) = &write.end_sessions {
-                    portal::end_sessions(db, user, "", entry, now).await?;
-                }
-                if let Some((device, entry)) = &write.revoke_device {
-                    portal::revoke_device(db, user, *device, CodesOfDevice::End, entry, now)
-                        .await?
-                        .ok_or(StoreError::Overtaken("the device was removed meanwhile"))?;
-                }
-                audit::append(db, std::slice::from_ref(&write.entry)).await?;
-                Ok(SettledReport::Done { cooldown_ended })
-            })
-        })
-        .await
+/// Settles a report with the chosen effects.
+pub(crate) async fn settle(
+    db: &mut Connection,
+    guard: UserGuard,
+    write: &ReportWrite,
+    now: Timestamp,
+) -> Result<()> {
+    let user = guard.lock(db).await?;
+    if !claim(db, write, user).await? {
+        return Err(StoreError::Overtaken("the report was settled already"));
     }
+    if let Some(entry) = &write.end_cooldown {
+        cooldown::lift(db, user, entry, now).await?;
+    }
+    if let Some(entry) = &write.end_sessions {
+        portal::end_sessions(db, user, "", entry, now).await?;
+    }
+    if let Some((device, entry)) = &write.revoke_device {
+        portal::revoke_device(db, user, *device, CodesOfDevice::End, entry, now)
+            .await?
+            .ok_or(StoreError::Overtaken("the device was removed meanwhile"))?;
+    }
+    Ok(())
 }
 
 /// Claims an open report. Returns whether it was open.

@@ -2,6 +2,8 @@
 
 use crate::engine::rows::{cell, digest, moment, parse};
 use crate::engine::sql;
+use crate::engine::sql::Connection;
+use crate::error::must_be_found;
 use crate::tables::devices::locks::lock_active_device;
 use crate::{DeviceWrite, Result, Store, StoreError, UserGuard, audit};
 use assent_model::audit::Entry;
@@ -175,31 +177,32 @@ async fn end_links_of_device(
     Ok(())
 }
 
-impl Store {
-    /// Adds an enrolment link of a user. An invited user has one link at a time: no device approves its use, so a new
-    /// link ends the earlier one.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`.
-    pub async fn insert_enrolment(
-        &self,
-        enrolment: Enrolment,
-        guard: impl Into<UserGuard>,
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<()> {
-        let guard = guard.into();
-        self.write((enrolment, entries), move |db, (enrolment, entries)| {
-            Box::pin(async move {
-                guard.lock(db).await?;
-                end_links_of_invited(db, enrolment.user_id, now).await?;
-                insert_enrolment(db, enrolment, now).await?;
-                audit::append(db, entries).await
-            })
-        })
-        .await
-    }
+/// Ends an open enrolment link of a user.
+pub(crate) async fn end_link(
+    db: &mut Connection,
+    guard: UserGuard,
+    id: EnrolmentId,
+    now: Timestamp,
+) -> Result<()> {
+    let user = guard.lock(db).await?;
+    let ended = sql::query(
+        "UPDATE enrolments SET is_withdrawn = 1
+         WHERE id = $1 AND user_id = $2 AND used_at IS NULL AND is_withdrawn = 0 AND expires_at > $3",
+    )
+    .bind(id.to_string())
+    .bind(user.to_string())
+    .bind(now.millis())
+    .execute(&mut *db)
+    .await?;
+    must_be_found(ended, "open enrolment link")?;
+    sql::query("DELETE FROM invitation_mails WHERE enrolment_id = $1")
+        .bind(id.to_string())
+        .execute(db)
+        .await?;
+    Ok(())
+}
 
+impl Store {
     /// Adds an enrolment link that another device created. It ends the device's earlier link: no user may have seen
     /// that one, because its response was lost.
     pub async fn insert_enrolment_by_device(
@@ -264,43 +267,5 @@ impl Store {
                 })
             })
             .collect()
-    }
-
-    /// Ends an enrolment link of a user. Returns `false` and changes nothing if it is not open at `now`.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`.
-    pub async fn end_link(
-        &self,
-        id: EnrolmentId,
-        guard: impl Into<UserGuard>,
-        entry: Entry,
-        now: Timestamp,
-    ) -> Result<bool> {
-        let guard = guard.into();
-        self.write(entry, move |db, entry| {
-            Box::pin(async move {
-                let user = guard.lock(db).await?;
-                let ended = sql::query(
-                    "UPDATE enrolments SET is_withdrawn = 1
-                     WHERE id = $1 AND user_id = $2 AND used_at IS NULL AND is_withdrawn = 0 AND expires_at > $3",
-                )
-                .bind(id.to_string())
-                .bind(user.to_string())
-                .bind(now.millis())
-                .execute(&mut *db)
-                .await?;
-                if ended == 0 {
-                    return Ok(false);
-                }
-                sql::query("DELETE FROM invitation_mails WHERE enrolment_id = $1")
-                    .bind(id.to_string())
-                    .execute(&mut *db)
-                    .await?;
-                audit::append(db, std::slice::from_ref(entry)).await?;
-                Ok(true)
-            })
-        })
-        .await
     }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use crate::engine::rows::{cell, moment, parse};
 use crate::engine::sql;
+use crate::engine::sql::Connection;
+use crate::error::must_be_found;
 use crate::tables::devices::enrolment_links::{end_links_of_invited, insert_enrolment};
 use crate::tables::users::guard::UserGuard;
 use crate::tables::users::row::UserRow;
@@ -17,7 +19,6 @@ use assent_model::invitation::{
     Invitation, InvitationLink, InvitationState, LeasedMail, MailDelivery, MailOutcome,
 };
 use assent_model::search::Cursor;
-use assent_model::user::User;
 
 /// A new link of a user that an administrator creates.
 #[derive(Clone, Debug)]
@@ -28,8 +29,6 @@ pub struct NewInvitation {
     pub inviter: Actor,
     /// The link itself, sealed, if it is sent by email.
     pub sealed_link: Option<String>,
-    /// The entries for the audit log.
-    pub entries: Vec<Entry>,
     /// The additional entry if the link replaces an open one.
     pub resent: Option<Entry>,
 }
@@ -97,87 +96,57 @@ impl LinkRow {
     }
 }
 
+/// Adds a link of a user, and the row of its email. Returns the additional entry if the link replaces an open one.
+pub(super) async fn insert(
+    db: &mut Connection,
+    guard: UserGuard,
+    invitation: &NewInvitation,
+    now: Timestamp,
+) -> Result<Option<Entry>> {
+    let user = guard.lock(db).await?;
+    let ended = end_links_of_invited(db, user, now).await?;
+    let NewInvitation {
+        enrolment,
+        inviter,
+        sealed_link,
+        resent,
+    } = invitation;
+    insert_enrolment(db, enrolment, now).await?;
+    let id = enrolment.id.to_string();
+    let delivery = sealed_link.as_ref().map(|_| MailDelivery::Queued);
+    sql::query(
+        "UPDATE enrolments SET inviter_kind = $2, inviter_id = $3, delivery = $4, delivery_at = $5
+         WHERE id = $1",
+    )
+    .bind(&id)
+    .bind(inviter.kind().to_owned())
+    .bind(inviter.id())
+    .bind(delivery.map(MailDelivery::as_str))
+    .bind(delivery.map(|_| now.millis()))
+    .execute(&mut *db)
+    .await?;
+    if let Some(sealed) = sealed_link {
+        sql::query(
+            "INSERT INTO invitation_mails (enrolment_id, sealed_link, attempts, next_attempt_at)
+             VALUES ($1, $2, 0, $3)",
+        )
+        .bind(id)
+        .bind(sealed)
+        .bind(now.millis())
+        .execute(db)
+        .await?;
+    }
+    Ok(resent.clone().filter(|_| ended > 0))
+}
+
+/// Ends the links of an invited user.
+pub(super) async fn withdraw(db: &mut Connection, guard: UserGuard, now: Timestamp) -> Result<()> {
+    let user = guard.lock(db).await?;
+    let ended = end_links_of_invited(db, user, now).await?;
+    must_be_found(ended, "open enrolment link")
+}
+
 impl Store {
-    /// Adds a link of a user, and the row of its email. An invited user has one link at a time: a new link invalidates
-    /// the earlier one.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`.
-    pub async fn insert_invitation(
-        &self,
-        invitation: NewInvitation,
-        guard: impl Into<UserGuard>,
-        now: Timestamp,
-    ) -> Result<()> {
-        let guard = guard.into();
-        self.write(invitation, move |db, invitation| {
-            Box::pin(async move {
-                let user = guard.lock(db).await?;
-                let ended = end_links_of_invited(db, user, now).await?;
-                let NewInvitation {
-                    enrolment,
-                    inviter,
-                    sealed_link,
-                    entries,
-                    resent,
-                } = invitation;
-                insert_enrolment(db, enrolment, now).await?;
-                let id = enrolment.id.to_string();
-                let delivery = sealed_link.as_ref().map(|_| MailDelivery::Queued);
-                sql::query(
-                    "UPDATE enrolments SET inviter_kind = $2, inviter_id = $3, delivery = $4, delivery_at = $5
-                     WHERE id = $1",
-                )
-                .bind(&id)
-                .bind(inviter.kind().to_owned())
-                .bind(inviter.id())
-                .bind(delivery.map(MailDelivery::as_str))
-                .bind(delivery.map(|_| now.millis()))
-                .execute(&mut *db)
-                .await?;
-                if let Some(sealed) = sealed_link {
-                    sql::query(
-                        "INSERT INTO invitation_mails (enrolment_id, sealed_link, attempts, next_attempt_at)
-                         VALUES ($1, $2, 0, $3)",
-                    )
-                    .bind(id)
-                    .bind(sealed)
-                    .bind(now.millis())
-                    .execute(&mut *db)
-                    .await?;
-                }
-                let resent = resent.iter().filter(|_| ended > 0);
-                let entries: Vec<Entry> = entries.iter().chain(resent).cloned().collect();
-                audit::append(db, &entries).await
-            })
-        })
-        .await
-    }
-
-    /// Ends the links of an invited user. Returns `false` and changes nothing if no link is open.
-    ///
-    /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `guard`.
-    pub async fn withdraw_invitation(
-        &self,
-        user: &User,
-        entry: Entry,
-        now: Timestamp,
-    ) -> Result<bool> {
-        let guard = UserGuard::from(user);
-        self.write(entry, move |db, entry| {
-            Box::pin(async move {
-                let user = guard.lock(db).await?;
-                if end_links_of_invited(db, user, now).await? == 0 {
-                    return Ok(false);
-                }
-                audit::append(db, std::slice::from_ref(entry)).await?;
-                Ok(true)
-            })
-        })
-        .await
-    }
-
     /// Invited users in the order of their names, each with the last unused link. `after` is the sort key and the id of
     /// the last user of the previous page. If `state` is set, only those in that state.
     pub async fn invitations(

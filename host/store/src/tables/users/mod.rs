@@ -1,5 +1,6 @@
 //! Users.
 
+pub(crate) mod actions;
 mod bulk;
 pub(crate) mod counts;
 pub(crate) mod deprovisioning;
@@ -18,23 +19,19 @@ pub(crate) mod update;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::devices::enrolment_links;
-use update::is_last_owner;
-use update::read_user;
+use update::{is_last_owner, read_user};
 
 use crate::engine::rows::to_json;
 use crate::tables::approvals::repeat;
-use crate::{Result, Store, StoreError, VersionedWrite, audit};
+use crate::{Result, StoreError, VersionedWrite, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
-use assent_model::name::LoginName;
 use assent_model::search::search_form;
 use assent_model::user::profile::Profile;
 use assent_model::user::{LifecycleState, User};
 
 use guard::UserGuard;
-use insert::insert;
-use update::UserUpdateOutcome;
 
 /// Locks a user, in any state, until the transaction ends. A concurrent change of the user waits, or came first.
 pub(crate) async fn lock_user(db: &mut Connection, id: UserId) -> Result<()> {
@@ -90,13 +87,27 @@ pub(crate) async fn confirm_email(db: &mut Connection, id: UserId) -> Result<()>
     Ok(())
 }
 
-/// Deletes a user: see [`Store::delete_user`].
-pub(crate) async fn delete(
+/// Deletes this version of a user, unless the user is the last owner.
+async fn delete_version(
     db: &mut Connection,
-    user: &User,
-    entries: &[Entry],
+    id: UserId,
+    version: i64,
     now: Timestamp,
 ) -> Result<()> {
+    let found = read_user(db, id).await?;
+    let user = found
+        .filter(|user| user.version == version)
+        .ok_or(StoreError::Stale)?;
+    if is_last_owner(db, id, user.console_role).await? {
+        return Err(StoreError::LastOwner);
+    }
+    // The lock lasts until the commit, so that nothing is ended for a changed user.
+    UserGuard::from(&user).lock(db).await?;
+    delete(db, &user, now).await
+}
+
+/// Deletes a user with all dependent rows, even the last owner.
+pub(crate) async fn delete(db: &mut Connection, user: &User, now: Timestamp) -> Result<()> {
     let id = user.id;
     deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
     deprovisioning::erase_user(db, id, now).await?;
@@ -106,16 +117,15 @@ pub(crate) async fn delete(
         .await?;
     counts::record_changes(db, &[(user.state, -1)]).await?;
     audit::erase(db, id).await?;
-    repeat::erase(db, id).await?;
-    audit::append(db, entries).await
+    repeat::erase(db, id).await
 }
 
-/// Erases the personal data of a terminated user: see [`Store::erase_user`].
+/// Erases the personal data of this version of a terminated user, whose name becomes `name`.
 pub(crate) async fn erase(
     db: &mut Connection,
-    (id, version): (UserId, i64),
+    id: UserId,
+    version: i64,
     name: &str,
-    entries: &[Entry],
     now: Timestamp,
 ) -> Result<VersionedWrite> {
     let erased = sql::query(
@@ -137,70 +147,5 @@ pub(crate) async fn erase(
     deprovisioning::erase_user(db, id, now).await?;
     audit::erase(db, id).await?;
     repeat::erase(db, id).await?;
-    audit::append(db, entries).await?;
     Ok(VersionedWrite::Done)
-}
-
-impl Store {
-    /// Adds a user.
-    ///
-    /// # Errors
-    /// [`StoreError::Taken`] if another user has the name or the email address.
-    pub async fn insert_user(&self, user: User, entries: Vec<Entry>) -> Result<()> {
-        self.write((user, entries), |db, (user, entries)| {
-            Box::pin(async move {
-                insert(db, user).await?;
-                audit::append(db, entries).await
-            })
-        })
-        .await
-    }
-
-    /// Deletes this version of a user with all dependent rows. The applications of the user's sessions must be
-    /// notified. The audit log keeps its entries, without their personal data.
-    pub async fn delete_user(
-        &self,
-        id: UserId,
-        version: i64,
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<UserUpdateOutcome> {
-        self.write(entries, move |db, entries| {
-            Box::pin(async move {
-                let Some(was) = read_user(db, id)
-                    .await?
-                    .filter(|was| was.version == version)
-                else {
-                    return Ok(UserUpdateOutcome::Stale);
-                };
-                if is_last_owner(db, id, was.console_role).await? {
-                    return Ok(UserUpdateOutcome::LastOwner);
-                }
-                // The lock lasts until the commit, so that nothing is ended for a changed user.
-                match UserGuard::from(&was).lock(db).await {
-                    Err(StoreError::Stale) => return Ok(UserUpdateOutcome::Stale),
-                    held => held?,
-                };
-                delete(db, &was, entries, now).await?;
-                Ok(UserUpdateOutcome::Done)
-            })
-        })
-        .await
-    }
-
-    /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its
-    /// identifiers. The user's name becomes `name`, which is no sign-in name. Returns [`VersionedWrite::Stale`] also if
-    /// the user is not terminated.
-    pub async fn erase_user(
-        &self,
-        (id, version): (UserId, i64),
-        name: LoginName,
-        entries: Vec<Entry>,
-        now: Timestamp,
-    ) -> Result<VersionedWrite> {
-        self.write((name, entries), move |db, (name, entries)| {
-            Box::pin(erase(db, (id, version), name.as_str(), entries, now))
-        })
-        .await
-    }
 }

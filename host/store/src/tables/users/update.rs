@@ -16,17 +16,6 @@ use assent_model::id::UserId;
 use assent_model::search::sort_key;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
-/// The outcome of a change of a user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UserUpdateOutcome {
-    /// It was written.
-    Done,
-    /// Nothing was done: the user was changed or deleted since it was read.
-    Stale,
-    /// Nothing was done: no owner who may sign in would remain.
-    LastOwner,
-}
-
 /// One user of a batch of writes.
 #[derive(Clone, Debug)]
 pub struct UserWrite {
@@ -62,22 +51,20 @@ const IS_LAST_OWNER: &str = "SELECT 1 FROM users
        AND NOT EXISTS (SELECT 1 FROM users AS other
                        WHERE other.console_role = 'owner' AND other.state = 'active' AND other.id <> $1)";
 
-/// Replaces a user: see [`Store::update_user`]. The first entry gets the applications whose accounts got another name.
-async fn update(
+/// Replaces a user: see [`UserAction::Update`](crate::UserAction::Update).
+pub(super) async fn update(
     db: &mut Connection,
     user: &User,
     before: LifecycleState,
     entries: &mut [Entry],
-) -> Result<UserUpdateOutcome> {
-    let Some(was) = read_user(db, user.id)
-        .await?
+) -> Result<()> {
+    let found = read_user(db, user.id).await?;
+    let was = found
         .filter(|was| was.version == user.version)
-    else {
-        return Ok(UserUpdateOutcome::Stale);
-    };
+        .ok_or(StoreError::Stale)?;
     let stays_owner = user.console_role == Some(ConsoleRole::Owner) && user.state.is_open();
     if !stays_owner && is_last_owner(db, user.id, was.console_role).await? {
-        return Ok(UserUpdateOutcome::LastOwner);
+        return Err(StoreError::LastOwner);
     }
     let result = sql::query(
         "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
@@ -99,7 +86,7 @@ async fn update(
     .execute(&mut *db)
     .await?;
     if result == 0 {
-        return Ok(UserUpdateOutcome::Stale);
+        return Err(StoreError::Stale);
     }
     sql::query("DELETE FROM login_names WHERE user_id = $1")
         .bind(user.id.to_string())
@@ -136,37 +123,10 @@ async fn update(
             deprovisioning::end_sign_ins_of(db, user.id, user.updated_at).await?;
         }
     }
-    Ok(UserUpdateOutcome::Done)
+    Ok(())
 }
 
 impl Store {
-    /// Replaces this version of a user, except the ids. Thus no change silently overwrites another one. If the state
-    /// differs from `before`, the user's sessions, requests and grants end. A new name, address or console role ends
-    /// the user's enrolment links, with their queued emails. If it is a higher role, the user's sessions end too. An
-    /// administrator with fewer permissions may have created them, or a way to sign in. Accounts whose name was an
-    /// unconfirmed address of the user get the new name.
-    ///
-    /// # Errors
-    /// [`StoreError::Taken`] if another user has the name or the email address.
-    pub async fn update_user(
-        &self,
-        user: User,
-        before: LifecycleState,
-        entries: Vec<Entry>,
-    ) -> Result<UserUpdateOutcome> {
-        self.write((user, entries), move |db, (user, entries)| {
-            Box::pin(async move {
-                let mut entries = entries.clone();
-                let outcome = update(db, user, before, &mut entries).await?;
-                if outcome == UserUpdateOutcome::Done {
-                    audit::append(db, &entries).await?;
-                }
-                Ok(outcome)
-            })
-        })
-        .await
-    }
-
     /// Adds and replaces users, all of them or none.
     ///
     /// # Errors
@@ -178,17 +138,16 @@ impl Store {
                 let mut writes = writes.clone();
                 for write in &mut writes {
                     let Some(before) = write.before else { continue };
-                    match update(db, &write.user, before, &mut write.entries).await? {
-                        UserUpdateOutcome::Done => {}
-                        UserUpdateOutcome::Stale => {
-                            return Err(StoreError::Overtaken("the user was changed meanwhile"));
+                    let updated = update(db, &write.user, before, &mut write.entries).await;
+                    updated.map_err(|error| match error {
+                        StoreError::Stale => {
+                            StoreError::Overtaken("the user was changed meanwhile")
                         }
-                        UserUpdateOutcome::LastOwner => {
-                            return Err(StoreError::Overtaken(
-                                "the user is the last owner that can sign in",
-                            ));
+                        StoreError::LastOwner => {
+                            StoreError::Overtaken("the user is the last owner that can sign in")
                         }
-                    }
+                        error => error,
+                    })?;
                 }
                 let new: Vec<User> = writes
                     .iter()

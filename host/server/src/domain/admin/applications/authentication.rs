@@ -20,7 +20,7 @@ pub(super) struct AuthenticationChange {
 
 impl AuthenticationChange {
     /// Returns the first of these members that the change removes.
-    fn removed(&self, members: &[&'static str]) -> Option<&'static str> {
+    fn removed_member(&self, members: &[&'static str]) -> Option<&'static str> {
         let removals = [
             ("jwks", self.jwks == Some(None)),
             ("jwks_uri", self.jwks_uri == Some(None)),
@@ -66,7 +66,7 @@ pub(super) fn authentication(
         )),
     };
     // Keeps the keys, unless the change removes them without a replacement.
-    let kept = |holders: &[&'static str]| match change.removed(holders) {
+    let kept = |holders: &[&'static str]| match change.removed_member(holders) {
         None => Ok(settings.authentication.clone()),
         Some(member) => Err(invalid(
             member,

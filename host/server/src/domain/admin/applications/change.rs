@@ -2,9 +2,8 @@
 
 use super::authentication::{AuthenticationChange, authentication};
 use super::document::{ClientChange, SubjectKind};
-use super::values::{application_name, recipe_id, server_address};
+use super::values::{application_name, recipe_id, require_known_scopes, server_address};
 use crate::domain::Services;
-use crate::domain::admin::scopes::require_known_scopes;
 use crate::domain::admin::{Result, invalid};
 use assent_model::application::{
     Application, BackchannelLogout, GrantType, InitiateLoginUri, OidcSettings, SubjectType,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::change::apply;
 use super::document::ClientChange;
-use super::queries::{application, registered};
+use super::queries::{application, registered_application};
 use super::secrets::{forget_unfit_secrets, replace_secrets};
 use crate::domain::Services;
 use crate::domain::admin::changes::{application_deletion, client_creation, client_update};
@@ -25,7 +25,6 @@ use assent_model::client_secret::ClientSecrets;
 use assent_model::command::{Change, MemberClass};
 use assent_model::id::Did;
 use assent_model::secret::Secret;
-use assent_store::ExpectedVersions;
 
 assent_model::admin_command! {
     /// Creates an OpenID Connect client. Its Client ID is a new DID.
@@ -53,11 +52,8 @@ impl AdminCommand for CreateClient {
 
     async fn execute(approved: ApprovedPlan<'_, Application>) -> Result<Execution<Application>> {
         let (application, recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = client_creation(&recorder, application.clone(), None);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         tracing::info!(application = %application.id, "application created");
         Ok(written.map(|()| application))
     }
@@ -185,15 +181,11 @@ impl AdminCommand for UpdateClient {
             let entry = recorder.entry(Event::ClientSecretRotated);
             entries.push(entry.in_application(before.id));
         }
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
-        let Execution::Done(()) = written else {
-            return Ok(Execution::Overtaken);
-        };
-        after.version += 1;
-        tracing::info!(application = %after.id, "application updated");
-        Ok(Execution::Done((after, fresh)))
+        Ok(recorder.write(writes).await?.map(|()| {
+            after.version += 1;
+            tracing::info!(application = %after.id, "application updated");
+            (after, fresh)
+        }))
     }
 }
 
@@ -208,7 +200,7 @@ impl AdminCommand for DeleteApplication {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<RegisteredApplication>> {
-        let known = registered(&context.services, &self.0).await?;
+        let known = registered_application(&context.services, &self.0).await?;
         let authorization = context.caller.authorize_registered(&known)?;
         context.expected.check(known.version())?;
         let action = ProtectedAction::DeleteApplication(known.id().clone());
@@ -217,15 +209,9 @@ impl AdminCommand for DeleteApplication {
 
     async fn execute(approved: ApprovedPlan<'_, RegisteredApplication>) -> Result<Execution<()>> {
         let (known, recorder) = approved.into_parts();
-        let (_services, id) = (recorder.services, known.id().clone());
         let writes = application_deletion(&recorder, &known);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
-        let Execution::Done(()) = written else {
-            return Ok(Execution::Overtaken);
-        };
-        tracing::info!(application = %id, "application deleted");
-        Ok(Execution::Done(()))
+        Ok(recorder.write(writes).await?.map(|()| {
+            tracing::info!(application = %known.id(), "application deleted");
+        }))
     }
 }

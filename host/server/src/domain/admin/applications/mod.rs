@@ -13,10 +13,11 @@ pub use commands::{CreateClient, DeleteApplication, UpdateClient};
 pub(super) use described::{authorize_description, described_client};
 pub use document::{ClientChange, ClientDocument, OpenIdConnect};
 pub use queries::{
-    ApplicationQuery, application, application_usage, applications, find_applications, registered,
+    ApplicationQuery, application, application_usage, applications, find_applications,
+    registered_application,
 };
 pub use secrets::{
     ClientSecretUse, CreateClientSecret, DeleteClientSecret, NewClientSecret, RotateClientSecret,
     client_secrets,
 };
-pub(super) use values::{application_name, recipe_id, server_address};
+pub(super) use values::{application_name, recipe_id, require_known_scopes, server_address};

@@ -12,7 +12,7 @@ use assent_store::{ApplicationCursor, ApplicationOrder, ApplicationUsage};
 /// Returns the OpenID Connect client with this identifier.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such OpenID Connect application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such OpenID Connect application.
 pub async fn application(services: &Services, id: &Did) -> Result<Application> {
     services
         .store
@@ -25,8 +25,11 @@ pub async fn application(services: &Services, id: &Did) -> Result<Application> {
 /// Returns the application with this identifier, of either protocol.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
-pub async fn registered(services: &Services, id: &Did) -> Result<RegisteredApplication> {
+/// [`AdminError::NotFound`] if there is no such application.
+pub async fn registered_application(
+    services: &Services,
+    id: &Did,
+) -> Result<RegisteredApplication> {
     services
         .store
         .registered(id)
@@ -35,9 +38,6 @@ pub async fn registered(services: &Services, id: &Did) -> Result<RegisteredAppli
 }
 
 /// Returns up to `limit` applications with identifiers after `after`.
-///
-/// # Errors
-/// If the database fails.
 pub async fn applications(
     services: &Services,
     after: Option<&Did>,
@@ -60,9 +60,6 @@ pub struct ApplicationQuery {
 }
 
 /// Returns up to `limit` matching applications, in the order of the query.
-///
-/// # Errors
-/// If the database fails.
 pub async fn find_applications(
     services: &Services,
     query: &ApplicationQuery,
@@ -94,9 +91,6 @@ pub async fn find_applications(
 }
 
 /// Returns the usage of each of these applications.
-///
-/// # Errors
-/// If the database fails.
 pub async fn application_usage(
     services: &Services,
     applications: &[Did],

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::queries::registered;
+use super::queries::registered_application;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use crate::domain::admin::execution::{Execution, Recorder};
 use crate::domain::admin::{AdminError, Result, invalid};
@@ -38,7 +38,7 @@ pub struct ClientSecretUse {
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application, [`AdminError::Invalid`] if it is a SAML application.
-/// Otherwise if the database fails.
+///
 pub async fn client_secrets(services: &Services, id: &Did) -> Result<Vec<ClientSecretUse>> {
     let client = client_of(services, id).await?;
     let uses = services.store.client_secret_uses(id).await?;
@@ -171,7 +171,7 @@ impl AdminCommand for DeleteClientSecret {
 
 /// Returns the OpenID Connect client with this identifier.
 async fn client_of(services: &Services, id: &Did) -> Result<Application> {
-    match registered(services, id).await? {
+    match registered_application(services, id).await? {
         RegisteredApplication::Client(client) => Ok(Arc::unwrap_or_clone(client)),
         RegisteredApplication::ServiceProvider(_) => Err(invalid(
             "protocol",

@@ -4,6 +4,7 @@ use url::Url;
 
 use crate::domain::admin::{Result, invalid};
 use assent_model::name::display_text;
+use assent_model::scope::Scope;
 use assent_plugin_host::egress::Egress;
 
 /// Validates the name of an application.
@@ -57,4 +58,25 @@ pub(in crate::domain::admin) fn server_address(
         invalid(field, format!("{refused}; {expected}"))
     })?;
     Ok(url)
+}
+
+/// Checks that all names are those of scopes.
+///
+/// # Errors
+/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) at `field` with the first unknown name.
+pub(in crate::domain::admin) fn require_known_scopes<'a>(
+    field: &'static str,
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<()> {
+    let known: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    match names.into_iter().find(|name| !known.contains(name)) {
+        None => Ok(()),
+        Some(unknown) => Err(invalid(
+            field,
+            format!(
+                "{unknown:?} is unknown; expected some of {}",
+                known.join(", ")
+            ),
+        )),
+    }
 }

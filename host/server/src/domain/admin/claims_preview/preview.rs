@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::domain::Services;
-use crate::domain::admin::scopes::require_known_scopes;
-use crate::domain::admin::{AdminError, Result, account, invalid, registered};
+use crate::domain::admin::applications::require_known_scopes;
+use crate::domain::admin::{AdminError, Result, account, invalid, registered_application};
 use crate::domain::claims::name_id::MissingName;
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::claims::token_claims::IssuerClaims;
@@ -138,8 +138,8 @@ pub enum ValueChange {
 /// preview.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] or [`AdminError::Invalid`] if the request does not fit the application. Otherwise if the
-/// database or a plugin fails.
+/// [`AdminError::NotFound`] or [`AdminError::Invalid`] if the request does not fit the application. Otherwise if a
+/// plugin fails.
 pub async fn preview(
     services: &Services,
     application: &Did,
@@ -157,10 +157,12 @@ pub async fn preview(
 /// As [`preview`].
 pub async fn preview_of(
     services: &Services,
-    (user, account): (User, Account),
-    (scope, sinks): (Option<String>, &[Sink]),
+    user: User,
+    account: Account,
+    scope: Option<&str>,
+    sinks: &[Sink],
 ) -> Result<Vec<Preview>> {
-    PreviewSubject::new(services, (user, account), scope.as_deref(), sinks)
+    PreviewSubject::new(services, user, account, scope, sinks)
         .await?
         .preview_with(services, &services.plugins.set())
         .await
@@ -198,7 +200,7 @@ impl PreviewSubject {
                 )
             }
             PreviewedAccount::OfUser(id) => {
-                registered(services, application).await?;
+                registered_application(services, application).await?;
                 let user = super::super::user(services, id).await?;
                 let account = account_in(services, &user, application).await?;
                 let expected = "expected a user with access to the application";
@@ -206,12 +208,13 @@ impl PreviewSubject {
             }
         };
         let scope = request.scope.as_deref();
-        Self::new(services, (user, account), scope, &request.sinks).await
+        Self::new(services, user, account, scope, &request.sinks).await
     }
 
     async fn new(
         services: &Services,
-        (user, account): (User, Account),
+        user: User,
+        account: Account,
         scope: Option<&str>,
         requested: &[Sink],
     ) -> Result<Self> {
@@ -221,7 +224,7 @@ impl PreviewSubject {
             channel: None,
         };
         let wants_saml = |sink: &Sink| *sink == Sink::SamlAssertion;
-        let at = match registered(services, &account.application_id).await? {
+        let at = match registered_application(services, &account.application_id).await? {
             RegisteredApplication::Client(client) => {
                 if requested.iter().any(wants_saml) {
                     return Err(invalid(

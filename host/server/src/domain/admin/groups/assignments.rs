@@ -8,7 +8,7 @@ use super::queries::group;
 use crate::domain::admin::accounts::valid_roles;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use crate::domain::admin::execution::{Execution, Recorder, Writes};
-use crate::domain::admin::{AdminError, Result, invalid, registered};
+use crate::domain::admin::{AdminError, Result, invalid, registered_application};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{Services, audit};
@@ -17,7 +17,7 @@ use assent_model::audit::{Entry, Event};
 use assent_model::caller::{Authorization, Caller};
 use assent_model::group::{Assignee, Group, MOST_ASSIGNMENTS};
 use assent_model::id::Did;
-use assent_store::{AdminWrite, ExpectedVersions};
+use assent_store::AdminWrite;
 
 /// The application already has the largest number of assignments.
 pub(in crate::domain::admin) const TOO_MANY_ASSIGNMENTS: &str =
@@ -56,7 +56,7 @@ impl AssignmentPlan {
         let entry = audit::entry(recorder.services, event, recorder.by)
             .in_application(self.application.clone())
             .with("roles", self.roles.clone());
-        recorder.of_plan(match &self.to {
+        recorder.with_plan(match &self.to {
             None => entry.with("everyone", true),
             Some(group) => entry
                 .with("group", group.id.to_string())
@@ -119,7 +119,7 @@ impl AdminCommand for AssignAccess {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<AssignmentPlan>> {
         let services = &context.services;
         let authorization = authorize(&context.caller)?;
-        registered(services, &self.application).await?;
+        registered_application(services, &self.application).await?;
         let to = group_of(services, self.to).await?;
         let roles = assignment_roles(self.roles.clone())?;
         let replaced = current_roles(services, &self.application, self.to).await?;
@@ -139,11 +139,8 @@ impl AdminCommand for AssignAccess {
 
     async fn execute(approved: ApprovedPlan<'_, AssignmentPlan>) -> Result<Execution<()>> {
         let (plan, recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = plan.assignment(&recorder);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         tracing::info!(application = %plan.application, to = %plan.assignee(), "application assigned");
         Ok(written)
     }
@@ -167,7 +164,7 @@ impl AdminCommand for RemoveAssignment {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<AssignmentPlan>> {
         let services = &context.services;
         let authorization = authorize(&context.caller)?;
-        registered(services, &self.application).await?;
+        registered_application(services, &self.application).await?;
         let to = group_of(services, self.from).await?;
         let Some(roles) = current_roles(services, &self.application, self.from).await? else {
             return Err(AdminError::NotFound("assignment"));
@@ -188,9 +185,7 @@ impl AdminCommand for RemoveAssignment {
         let (plan, recorder) = approved.into_parts();
         let services = recorder.services;
         let writes = plan.removal(&recorder);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         services.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(application = %plan.application, from = %plan.assignee(), "assignment removed");
         Ok(written)
@@ -214,5 +209,5 @@ pub(in crate::domain::admin) fn about(
     let entry = audit::entry(recorder.services, event, recorder.by)
         .with("group", group.id.to_string())
         .with("group_name", group.name.as_str());
-    recorder.of_plan(entry)
+    recorder.with_plan(entry)
 }

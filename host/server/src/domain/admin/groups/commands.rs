@@ -16,7 +16,7 @@ use assent_model::group::{Group, GroupName};
 use assent_model::id::GroupId;
 use assent_model::management::ManifestKey;
 use assent_model::name::display_text;
-use assent_store::{AdminWrite, ExpectedVersions, GroupOrder};
+use assent_store::{AdminWrite, GroupOrder};
 
 /// The largest length of a description, in characters.
 const LONGEST_DESCRIPTION: usize = 500;
@@ -58,7 +58,8 @@ async fn must_be_free(services: &Services, name: &GroupName, of: Option<GroupId>
 /// As the creation of a group.
 pub(in crate::domain::admin) async fn described_group(
     context: &AdminContext,
-    (name, description): (&str, Option<&str>),
+    name: &str,
+    description: Option<&str>,
     known: Option<&Group>,
 ) -> Result<Group> {
     let services = &context.services;
@@ -102,17 +103,14 @@ impl AdminCommand for CreateGroup {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Group>> {
         let authorization = authorize(&context.caller)?;
         let description = self.description.as_deref();
-        let group = described_group(context, (&self.name, description), None).await?;
+        let group = described_group(context, &self.name, description, None).await?;
         Ok(Planned::harmless(authorization, group))
     }
 
     async fn execute(approved: ApprovedPlan<'_, Group>) -> Result<Execution<Group>> {
         let (group, recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = group_creation(&recorder, group.clone(), None);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         tracing::info!(group = %group.id, "group created");
         Ok(written.map(|()| group))
     }
@@ -159,11 +157,8 @@ impl AdminCommand for UpdateGroup {
 
     async fn execute(approved: ApprovedPlan<'_, Self::Plan>) -> Result<Execution<Group>> {
         let ((before, mut after), recorder) = approved.into_parts();
-        let _services = recorder.services;
         let writes = group_update(&recorder, &before, after.clone(), None);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         Ok(written.map(|()| {
             tracing::info!(group = %after.id, "group updated");
             after.version += 1;
@@ -194,9 +189,7 @@ impl AdminCommand for DeleteGroup {
         let (group, recorder) = approved.into_parts();
         let services = recorder.services;
         let writes = group_deletion(&recorder, &group);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let written = recorder.write(writes).await?;
         Ok(written.map(|()| {
             services.wakeups.send(Wakeup::LoggedOut);
             tracing::info!(group = %group.id, "group deleted");
@@ -210,7 +203,7 @@ pub(in crate::domain::admin) fn group_creation(
     group: Group,
     key: Option<&ManifestKey>,
 ) -> Writes {
-    let entry = recorder.managed(about(recorder, Event::GroupCreated, &group), key);
+    let entry = recorder.with_management(about(recorder, Event::GroupCreated, &group), key);
     vec![(AdminWrite::InsertGroup(group, key.cloned()), vec![entry])]
 }
 
@@ -223,7 +216,8 @@ pub(in crate::domain::admin) fn group_update(
 ) -> Writes {
     let mut writes = Writes::new();
     if let Some(key) = adopt {
-        let entry = recorder.managed(about(recorder, Event::GroupUpdated, &after), Some(key));
+        let entry =
+            recorder.with_management(about(recorder, Event::GroupUpdated, &after), Some(key));
         writes.push((AdminWrite::AdoptGroup(after.id, key.clone()), vec![entry]));
     }
     // Without a difference, a manifest does not write the group itself. A command increments its version.

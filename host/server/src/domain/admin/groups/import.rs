@@ -149,9 +149,6 @@ impl AdminCommand for ImportMembers {
 
     async fn execute(approved: ApprovedPlan<'_, Self::Plan>) -> Result<Execution<ImportReport>> {
         let ((plan, report), recorder) = approved.into_parts();
-        match plan.save(&recorder).await? {
-            Execution::Done(_) => Ok(Execution::Done(report)),
-            Execution::Overtaken => Ok(Execution::Overtaken),
-        }
+        Ok(plan.save(&recorder).await?.map(|_| report))
     }
 }

@@ -1,7 +1,7 @@
 //! The administration's queries about groups.
 
 use crate::domain::Services;
-use crate::domain::admin::{AdminError, Result, registered, user};
+use crate::domain::admin::{AdminError, Result, registered_application, user};
 use assent_model::group::{Assignment, Group, GroupName, Membership};
 use assent_model::id::{Did, GroupId, UserId};
 use assent_model::user::User;
@@ -22,7 +22,7 @@ pub struct ApplicationAssignments {
 /// Returns the group with this identifier.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such group. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such group.
 pub async fn group(services: &Services, id: GroupId) -> Result<Group> {
     let found = services.store.group(id).await?;
     found.ok_or(AdminError::NotFound("group"))
@@ -38,17 +38,11 @@ pub async fn group_summary(services: &Services, id: GroupId) -> Result<GroupSumm
 }
 
 /// Returns the number of all groups.
-///
-/// # Errors
-/// If the database fails.
 pub async fn count_groups(services: &Services) -> Result<u64> {
     Ok(services.store.count_groups().await?)
 }
 
 /// Returns up to `limit` groups with this beginning of their names, after the group with the name `after`.
-///
-/// # Errors
-/// If the database fails.
 pub async fn groups(
     services: &Services,
     q: Option<&str>,
@@ -77,7 +71,7 @@ pub async fn members_of(
 /// Returns the groups of a user, in the order of their names.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn groups_of_user(services: &Services, id: UserId) -> Result<Vec<Group>> {
     user(services, id).await?;
     Ok(services.store.groups_of(id, MOST_GROUPS).await?)
@@ -95,12 +89,12 @@ pub async fn assignments_to(services: &Services, id: GroupId) -> Result<Vec<Assi
 /// Returns the assignments of an application.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn assignments_of(
     services: &Services,
     application: &Did,
 ) -> Result<ApplicationAssignments> {
-    registered(services, application).await?;
+    registered_application(services, application).await?;
     let mut groups = Vec::new();
     for assignment in services.store.assignments_of(application).await? {
         // A group that was deleted at this moment has no assignment any more.
@@ -117,8 +111,8 @@ pub async fn assignments_of(
 /// Returns the known roles of an application.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn known_roles(services: &Services, application: &Did) -> Result<Vec<String>> {
-    registered(services, application).await?;
+    registered_application(services, application).await?;
     Ok(services.store.known_roles(application).await?)
 }

@@ -32,7 +32,7 @@ pub(super) async fn plan(
     applications: &Applications,
     users: &Users,
 ) -> Result<()> {
-    let known = existing(planner, accounts, applications, users).await?;
+    let known = existing_accounts(planner, accounts, applications, users).await?;
     let managed: HashSet<AccountId> = planner
         .state
         .accounts
@@ -61,7 +61,7 @@ pub(super) async fn plan(
             continue;
         }
         let roles = valid_roles(account.roles.clone());
-        let Some(roles) = planner.accepted(&position, roles)? else {
+        let Some(roles) = planner.accept(&position, roles)? else {
             continue;
         };
         let before = known
@@ -75,18 +75,20 @@ pub(super) async fn plan(
                     planner,
                     key.clone(),
                     application,
-                    (user, before, roles),
+                    user,
+                    before,
+                    roles,
                     is_managed,
                 )?;
             }
-            None => plan_new(planner, &position, application, (user, roles)).await?,
+            None => plan_new(planner, &position, application, user, roles).await?,
         }
     }
     plan_others(planner, &named)
 }
 
 /// Returns the existing accounts of the users in the applications.
-async fn existing(
+async fn existing_accounts(
     planner: &Planner<'_>,
     accounts: &[ManifestAccount],
     applications: &Applications,
@@ -114,7 +116,8 @@ async fn plan_new(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
     application: &Referenced<Did>,
-    (user, roles): (&User, Vec<String>),
+    user: &User,
+    roles: Vec<String>,
 ) -> Result<()> {
     let context = planner.context;
     if user.state == LifecycleState::Terminated {
@@ -128,7 +131,7 @@ async fn plan_new(
         ..new_account(&context.services, user, application.id.clone())
     };
     let is_free = must_be_free(&context.services, &account).await;
-    if planner.accepted(position, is_free)?.is_none() {
+    if planner.accept(position, is_free)?.is_none() {
         return Ok(());
     }
     expect(planner, application, user);
@@ -157,7 +160,9 @@ fn plan_update(
     planner: &mut Planner<'_>,
     key: String,
     application: &Referenced<Did>,
-    (user, before, roles): (&User, Account, Vec<String>),
+    user: &User,
+    before: Account,
+    roles: Vec<String>,
     is_managed: bool,
 ) -> Result<()> {
     if !before.state.is_open() {
@@ -197,10 +202,15 @@ fn plan_update(
     } else {
         ChangeAction::Adopt
     };
-    let found = (before.id, before.version);
-    let operation = Operation::UpdateAccount { before, after };
-    let change =
-        PlannedChange::of_existing(action, (ObjectKind::Account, key), found, fields, operation);
+    let change = PlannedChange::of_existing(
+        action,
+        ObjectKind::Account,
+        key,
+        before.id.to_string(),
+        before.version,
+        fields,
+        Operation::UpdateAccount { before, after },
+    );
     planner.changes.push(change.concerning(vec![user.id]));
     Ok(())
 }
@@ -234,11 +244,13 @@ fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, UserId)>) -> Res
             .and(caller.authorize_user_access(&one.user)?);
         planner.authorizations.push(authorization);
         planner.expected.users.push((one.user.id, one.user.version));
-        let (user, found) = (one.user.id, (one.account.id, one.account.version));
+        let user = one.user.id;
         let change = PlannedChange::of_existing(
             ChangeAction::Delete,
-            (ObjectKind::Account, key),
-            found,
+            ObjectKind::Account,
+            key,
+            one.account.id.to_string(),
+            one.account.version,
             vec![roles_change(Some(&one.account.roles), None)],
             Operation::DeleteAccount(one),
         );

@@ -41,7 +41,7 @@ pub(super) async fn plan(
             planner.reject(&position, "key", "expected each key once");
             continue;
         }
-        let Some(existing) = existing(planner, &position, application).await? else {
+        let Some(existing) = existing_application(planner, &position, application).await? else {
             continue;
         };
         if let Some(object) = existing.object()
@@ -68,7 +68,7 @@ pub(super) async fn plan(
 }
 
 /// Returns the existing application. `None` if the manifest may not name it with this protocol or key.
-async fn existing(
+async fn existing_application(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
     application: &ManifestApplication,
@@ -121,7 +121,7 @@ fn plan_client(
     let authorization = authorize_description(&context.caller, &change, known)?;
     planner.authorizations.push(authorization);
     let after = described_client(&context.services, change, known);
-    let Some(after) = planner.accepted(position, after)? else {
+    let Some(after) = planner.accept(position, after)? else {
         return Ok(None);
     };
     let (id, key) = (after.id.clone(), &client.common.key);
@@ -151,8 +151,8 @@ fn plan_client(
             }
             let adopt = existing.is_adopted().then(|| key.clone());
             if adopt.is_some() || after.name != before.name || after.settings != before.settings {
-                let found = (id.clone(), before.version);
-                planner.expected.applications.push(found.clone());
+                let expected = (id.clone(), before.version);
+                planner.expected.applications.push(expected);
                 let operation = Operation::UpdateClient {
                     before: Box::new(before.clone()),
                     after: Box::new(after),
@@ -160,8 +160,10 @@ fn plan_client(
                 };
                 planner.changes.push(PlannedChange::of_existing(
                     existing.update(),
-                    (ObjectKind::Application, key.as_str()),
-                    found,
+                    ObjectKind::Application,
+                    key.as_str(),
+                    id.to_string(),
+                    before.version,
                     fields,
                     operation,
                 ));
@@ -191,7 +193,7 @@ fn plan_service_provider(
     planner.authorizations.push(authorization);
     let known: Option<&ServiceProvider> = known.as_deref();
     let after = described_service_provider(&context.services, provider.change.clone(), known);
-    let Some(after) = planner.accepted(position, after)? else {
+    let Some(after) = planner.accept(position, after)? else {
         return Ok(None);
     };
     let (id, key) = (after.id.clone(), &provider.common.key);
@@ -213,8 +215,8 @@ fn plan_service_provider(
             let adopt = existing.is_adopted().then(|| key.clone());
             if adopt.is_some() || after.name != before.name || after.settings != before.settings {
                 warn(planner, key, &after);
-                let found = (id.clone(), before.version);
-                planner.expected.applications.push(found.clone());
+                let expected = (id.clone(), before.version);
+                planner.expected.applications.push(expected);
                 let operation = Operation::UpdateServiceProvider {
                     before: Box::new(before.clone()),
                     after: Box::new(after),
@@ -222,8 +224,10 @@ fn plan_service_provider(
                 };
                 planner.changes.push(PlannedChange::of_existing(
                     existing.update(),
-                    (ObjectKind::Application, key.as_str()),
-                    found,
+                    ObjectKind::Application,
+                    key.as_str(),
+                    id.to_string(),
+                    before.version,
                     fields,
                     operation,
                 ));
@@ -270,8 +274,10 @@ fn plan_others(
         planner.expected.applications.push((id.clone(), version));
         planner.changes.push(PlannedChange::of_existing(
             ChangeAction::Delete,
-            (ObjectKind::Application, key.as_str()),
-            (id, version),
+            ObjectKind::Application,
+            key.as_str(),
+            id.to_string(),
+            version,
             Vec::new(),
             Operation::DeleteApplication(application),
         ));

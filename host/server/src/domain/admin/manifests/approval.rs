@@ -70,14 +70,14 @@ impl<'a> Applications<'a> {
         applications
     }
 
-    fn named(&self, id: &Did) -> NamedApplication {
+    fn named_application(&self, id: &Did) -> NamedApplication {
         NamedApplication {
             name: self.name(id),
             id: id.clone(),
         }
     }
 
-    fn accessed(&self, id: &Did) -> AccessedApplication {
+    fn accessed_application(&self, id: &Did) -> AccessedApplication {
         AccessedApplication {
             name: self.name(id),
             id: (!self.new.contains(id)).then(|| id.clone()),
@@ -137,7 +137,7 @@ fn shown_object(change: &PlannedChange, applications: &Applications<'_>) -> Mani
             to,
             roles,
         }) => ManifestObject::Assignment {
-            application: applications.accessed(application),
+            application: applications.accessed_application(application),
             group: to.as_ref().map(|group| group.name.to_string()),
             roles: roles.clone(),
             replaced: replaced(),
@@ -145,12 +145,12 @@ fn shown_object(change: &PlannedChange, applications: &Applications<'_>) -> Mani
         Operation::Unassign(AssignmentPlan {
             application, to, ..
         }) => ManifestObject::RemovedAssignment {
-            application: applications.named(application),
+            application: applications.named_application(application),
             group: to.as_ref().map(|group| group.name.to_string()),
         },
         Operation::CreateAccount(one) => ManifestObject::Account {
             user: one.user.name.to_string(),
-            application: applications.accessed(&one.account.application_id),
+            application: applications.accessed_application(&one.account.application_id),
             roles: one.account.roles.clone(),
             replaced: None,
         },
@@ -160,13 +160,13 @@ fn shown_object(change: &PlannedChange, applications: &Applications<'_>) -> Mani
                 .split_once('/')
                 .map_or("", |(_, user)| user)
                 .to_owned(),
-            application: applications.accessed(&after.application_id),
+            application: applications.accessed_application(&after.application_id),
             roles: after.roles.clone(),
             replaced: Some(before.roles.clone()),
         },
         Operation::DeleteAccount(one) => ManifestObject::DeletedAccount {
             user: one.user.name.to_string(),
-            application: applications.named(&one.account.application_id),
+            application: applications.named_application(&one.account.application_id),
         },
     }
 }
@@ -181,7 +181,7 @@ fn client(
     let are_all = is_service(before) || is_service(after);
     let members = ClientDocument::new(before).members_to(&ClientDocument::new(after));
     ManifestObject::Client {
-        application: managed_application((&before.name, &before.id), (&members, are_all), adopt),
+        application: managed_application(&before.name, &before.id, &members, are_all, adopt),
         before: ClientState::from_client(before),
         after: ClientState::from_client(after),
     }
@@ -195,15 +195,17 @@ fn service_provider(
     let members =
         ServiceProviderDocument::new(before).members_to(&ServiceProviderDocument::new(after));
     ManifestObject::ServiceProvider {
-        application: managed_application((&before.name, &before.id), (&members, false), adopt),
+        application: managed_application(&before.name, &before.id, &members, false, adopt),
         before: ServiceProviderState::from_provider(before),
         after: ServiceProviderState::from_provider(after),
     }
 }
 
 fn managed_application(
-    (name, id): (&str, &Did),
-    (changed, are_all): (&[Member], bool),
+    name: &str,
+    id: &Did,
+    changed: &[Member],
+    are_all: bool,
     adopt: Option<&ManifestKey>,
 ) -> ManagedApplication {
     let sensitive = changed_members(changed.to_vec(), are_all);

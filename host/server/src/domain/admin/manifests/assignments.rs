@@ -64,7 +64,7 @@ pub(super) async fn plan(
             continue;
         }
         let roles = assignment_roles(assignment.roles.clone());
-        let Some(roles) = planner.accepted(&position, roles)? else {
+        let Some(roles) = planner.accept(&position, roles)? else {
             continue;
         };
         if !known.contains_key(&application.id) {
@@ -86,8 +86,11 @@ pub(super) async fn plan(
         plan_one(
             planner,
             key,
-            (application, group, roles),
-            (before.as_ref(), is_managed),
+            application,
+            group,
+            roles,
+            before.as_ref(),
+            is_managed,
         );
     }
     plan_others(planner, &named);
@@ -140,8 +143,11 @@ fn managed_assignments(state: &OwnerState) -> HashSet<(Did, Assignee)> {
 fn plan_one(
     planner: &mut Planner<'_>,
     key: String,
-    (application, group, roles): (&Referenced<Did>, Option<Group>, Vec<String>),
-    (before, is_managed): (Option<&Vec<String>>, bool),
+    application: &Referenced<Did>,
+    group: Option<Group>,
+    roles: Vec<String>,
+    before: Option<&Vec<String>>,
+    is_managed: bool,
 ) {
     let action = match before {
         None => ChangeAction::Create,

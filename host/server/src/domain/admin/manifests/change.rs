@@ -109,14 +109,16 @@ impl PlannedChange {
     /// Returns a change of this version of an object.
     pub(super) fn of_existing(
         action: ChangeAction,
-        (kind, key): (ObjectKind, impl Into<String>),
-        (id, version): (impl ToString, i64),
+        kind: ObjectKind,
+        key: impl Into<String>,
+        id: String,
+        version: i64,
         fields: Vec<FieldChange>,
         operation: Operation,
     ) -> Self {
         Self {
             action,
-            id: Some(id.to_string()),
+            id: Some(id),
             version: Some(version),
             ..Self::of_new(kind, key, fields, operation)
         }

@@ -117,7 +117,7 @@ impl AdminCommand for PutApplication {
         let management = self.management();
         let application = ManifestApplication::with_key(self.key.clone(), self.application.clone());
         let planned = plan_application(context, self.owner.clone(), application).await;
-        let (authorization, plan) = planned.map_err(of_application)?;
+        let (authorization, plan) = planned.map_err(application_error)?;
         let action = action_of(&plan);
         Ok(Planned::new(authorization, (management, plan), action))
     }
@@ -152,7 +152,7 @@ fn action_of(plan: &ManifestPlan) -> Option<ProtectedAction> {
 }
 
 /// Converts the errors of a manifest with a single application to errors about the application's members.
-fn of_application(error: AdminError) -> AdminError {
+fn application_error(error: AdminError) -> AdminError {
     let AdminError::Manifest(errors) = error else {
         return error;
     };

@@ -18,7 +18,7 @@ use assent_model::audit::Event;
 /// Executes all changes of a plan in one transaction.
 ///
 /// # Errors
-/// If the database fails, or a name is taken.
+/// If a name is taken.
 pub(super) async fn execute(recorder: Recorder<'_>, plan: &ManifestPlan) -> Result<Execution<()>> {
     if plan.changes.is_empty() {
         return Ok(Execution::Done(()));
@@ -59,7 +59,7 @@ async fn writes(recorder: &Recorder<'_>, operation: &Operation) -> Result<Writes
         } => client_update(recorder, before, after.as_ref().clone(), adopt.as_ref()),
         Operation::CreateServiceProvider(provider, key) => {
             let signing = saml_keys::create_first_key(recorder.services, &provider.id).await?;
-            service_provider_creation(recorder, (provider.as_ref().clone(), signing), Some(key))
+            service_provider_creation(recorder, provider.as_ref().clone(), signing, Some(key))
         }
         Operation::UpdateServiceProvider {
             before,

@@ -42,7 +42,7 @@ pub async fn export_manifest(context: &AdminContext, owner: &ManifestOwner) -> R
             }
         };
         if let Some(logo) = services.store.logo(application.id()).await? {
-            members.insert("logo".to_owned(), logos::described(&logo));
+            members.insert("logo".to_owned(), logos::manifest_value(&logo));
         }
         applications.push(with_key(key.as_str(), members));
     }

@@ -48,7 +48,7 @@ pub(super) async fn plan(
             planner.reject(&position, "key", "expected each key once");
             continue;
         }
-        let Some(existing) = existing(planner, &position, group).await? else {
+        let Some(existing) = existing_group(planner, &position, group).await? else {
             continue;
         };
         if let Some(object) = existing.object()
@@ -59,11 +59,12 @@ pub(super) async fn plan(
         }
         let after = described_group(
             planner.context,
-            (&group.name, group.description.as_deref()),
+            &group.name,
+            group.description.as_deref(),
             existing.object(),
         )
         .await;
-        let Some(after) = planner.accepted(&position, after)? else {
+        let Some(after) = planner.accept(&position, after)? else {
             continue;
         };
         if !names.insert(after.name.key()) {
@@ -74,14 +75,8 @@ pub(super) async fn plan(
             );
             continue;
         }
-        let Some(members) = members(
-            planner,
-            &position,
-            (group, &after),
-            existing.object(),
-            users,
-        )
-        .await?
+        let Some(members) =
+            members(planner, &position, group, &after, existing.object(), users).await?
         else {
             continue;
         };
@@ -108,7 +103,7 @@ pub(super) async fn plan(
 }
 
 /// Returns the existing group. `None` if the manifest may not name it with this key.
-async fn existing(
+async fn existing_group(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
     group: &ManifestGroup,
@@ -144,7 +139,8 @@ async fn existing(
 async fn members(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
-    (described, group): (&ManifestGroup, &Group),
+    described: &ManifestGroup,
+    group: &Group,
     known: Option<&Group>,
     users: &Users,
 ) -> Result<Option<MemberPlan>> {
@@ -251,7 +247,7 @@ fn change(
     if fields.is_empty() && !existing.is_adopted() {
         return None;
     }
-    let found = (before.id, before.version);
+    let (id, version) = (before.id, before.version);
     let operation = Operation::UpdateGroup {
         before,
         after,
@@ -260,8 +256,10 @@ fn change(
     };
     let change = PlannedChange::of_existing(
         existing.update(),
-        (ObjectKind::Group, key.as_str()),
-        found,
+        ObjectKind::Group,
+        key.as_str(),
+        id.to_string(),
+        version,
         fields,
         operation,
     );
@@ -296,8 +294,10 @@ fn plan_others(planner: &mut Planner<'_>, named: &[ManifestGroup], found: &mut G
         planner.expected.groups.push((group.id, group.version));
         planner.changes.push(PlannedChange::of_existing(
             ChangeAction::Delete,
-            (ObjectKind::Group, key.as_str()),
-            (group.id, group.version),
+            ObjectKind::Group,
+            key.as_str(),
+            group.id.to_string(),
+            group.version,
             Vec::new(),
             Operation::DeleteGroup(group),
         ));

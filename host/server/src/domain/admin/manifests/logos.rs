@@ -31,7 +31,7 @@ pub(super) async fn plan(
             index,
             key: common.key.as_str(),
         };
-        let after = match read(text) {
+        let after = match parse_logo(text) {
             Ok(after) => after,
             Err(expected) => {
                 planner.reject(&position, "logo", expected);
@@ -80,7 +80,7 @@ pub(super) async fn plan(
 }
 
 /// Reads an image in a manifest. An empty text means no logo.
-fn read(text: &str) -> std::result::Result<Option<ApplicationLogo>, String> {
+fn parse_logo(text: &str) -> std::result::Result<Option<ApplicationLogo>, String> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -92,7 +92,7 @@ fn read(text: &str) -> std::result::Result<Option<ApplicationLogo>, String> {
 }
 
 /// Returns a logo in the form of a manifest.
-pub(super) fn described(logo: &ApplicationLogo) -> Value {
+pub(super) fn manifest_value(logo: &ApplicationLogo) -> Value {
     json!(STANDARD.encode(&logo.bytes))
 }
 

@@ -161,7 +161,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// All errors that are not about a value of the object, such as a missing permission.
-    pub(super) fn accepted<T>(
+    pub(super) fn accept<T>(
         &mut self,
         position: &ManifestPosition<'_>,
         result: Result<T>,

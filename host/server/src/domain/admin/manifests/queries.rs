@@ -7,9 +7,6 @@ use assent_model::id::{Did, GroupId};
 use assent_model::management::{Management, ManifestOwner};
 
 /// Returns the owners of managed objects, sorted.
-///
-/// # Errors
-/// If the database fails.
 pub async fn manifest_owners(services: &Services) -> Result<Vec<ManifestOwner>> {
     Ok(services.store.manifest_owners().await?)
 }
@@ -17,7 +14,7 @@ pub async fn manifest_owners(services: &Services) -> Result<Vec<ManifestOwner>> 
 /// Returns the application with this key of an owner.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn managed_application(
     services: &Services,
     management: &Management,
@@ -30,9 +27,6 @@ pub async fn managed_application(
 }
 
 /// Returns the owner and key of an application that a manifest manages.
-///
-/// # Errors
-/// If the database fails.
 pub async fn management_of_application(
     services: &Services,
     application: &Did,
@@ -44,9 +38,6 @@ pub async fn management_of_application(
 }
 
 /// Returns the owner and key of a group that a manifest manages.
-///
-/// # Errors
-/// If the database fails.
 pub async fn management_of_group(
     services: &Services,
     group: GroupId,

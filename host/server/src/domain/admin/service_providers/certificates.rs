@@ -17,7 +17,7 @@ use assent_model::saml::{SamlKey, SamlKeyStage};
 /// Returns the keys of a service provider, the latest first.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such SAML application.
 pub async fn saml_certificates(
     services: &Services,
     id: &Did,

@@ -69,7 +69,7 @@ pub(super) fn apply(
         provider.name = application_name(&name)?;
     }
     let attributes = attribute_changes
-        .map(|attributes| custom_attributes::checked(services, provider, attributes));
+        .map(|attributes| custom_attributes::attributes_of(services, provider, attributes));
     let settings = &mut provider.settings;
     settings.enabled = enabled.unwrap_or(settings.enabled);
     settings.entity_id = match entity_id_text {
@@ -116,7 +116,7 @@ pub(super) fn apply(
             .transpose()?;
     }
     if let Some(states) = relay_states {
-        let checked = bounded("relay_states", states)?
+        let checked = short_list("relay_states", states)?
             .into_iter()
             .map(|text| relay_state("relay_states", text));
         settings.idp_initiated.relay_states = checked.collect::<Result<_>>()?;
@@ -151,7 +151,7 @@ fn seconds(field: &'static str, value: u32, most: u32) -> Result<u32> {
 }
 
 fn partner_certificates(texts: Vec<String>) -> Result<Vec<PartnerCertificate>> {
-    bounded("certificates", texts)?
+    short_list("certificates", texts)?
         .into_iter()
         .enumerate()
         .map(|(index, text)| {
@@ -161,7 +161,7 @@ fn partner_certificates(texts: Vec<String>) -> Result<Vec<PartnerCertificate>> {
         .collect()
 }
 
-fn bounded<T>(field: &'static str, list: Vec<T>) -> Result<Vec<T>> {
+fn short_list<T>(field: &'static str, list: Vec<T>) -> Result<Vec<T>> {
     if list.len() > MOST {
         Err(invalid(field, format!("expected {MOST} at most")))
     } else {
@@ -201,7 +201,7 @@ fn consumers(list: Vec<AcsChange>, allow_insecure: bool) -> Result<Vec<Assertion
             index,
             default,
         },
-    ) in bounded("acs", list)?.into_iter().enumerate()
+    ) in short_list("acs", list)?.into_iter().enumerate()
     {
         let index = index
             .or_else(|| u16::try_from(place).ok())

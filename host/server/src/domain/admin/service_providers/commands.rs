@@ -21,7 +21,6 @@ use assent_model::audit::Event;
 use assent_model::command::{Change, MemberClass};
 use assent_model::id::Did;
 use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};
-use assent_store::ExpectedVersions;
 
 assent_model::admin_command! {
     /// Creates a service provider, with its own key and certificate. Its identifier is a new DID.
@@ -48,17 +47,18 @@ impl AdminCommand for CreateServiceProvider {
         let (provider, recorder) = approved.into_parts();
         let services = recorder.services;
         let key = saml_keys::create_first_key(services, &provider.id).await?;
-        let writes = service_provider_creation(&recorder, (provider.clone(), key), None);
-        let written = recorder
-            .execute(ExpectedVersions::default(), writes)
-            .await?;
+        let writes = service_provider_creation(&recorder, provider.clone(), key, None);
+        let written = recorder.write(writes).await?;
         tracing::info!(application = %provider.id, "service provider created");
         Ok(written.map(|()| provider))
     }
 }
 
 /// Returns a service provider with default settings.
-pub(super) fn unnamed(services: &Services, entity_id: String) -> Result<ServiceProvider> {
+pub(super) fn unnamed_service_provider(
+    services: &Services,
+    entity_id: String,
+) -> Result<ServiceProvider> {
     let now = services.now();
     let mut settings = SamlSettings::new(entity_id);
     // SimpleSAMLphp and mod_auth_mellon request a transient NameID by default, and that format discloses the least.
@@ -85,7 +85,7 @@ pub(super) fn new_service_provider(
             "expected the entity ID of the service provider",
         )
     })?;
-    let mut provider = unnamed(services, entity_id)?;
+    let mut provider = unnamed_service_provider(services, entity_id)?;
     if change.name.is_none() {
         return Err(invalid("name", "expected a name"));
     }
@@ -141,15 +141,11 @@ impl AdminCommand for UpdateServiceProvider {
         approved: ApprovedPlan<'_, ServiceProviderUpdate>,
     ) -> Result<Execution<ServiceProvider>> {
         let (ServiceProviderUpdate { before, after }, recorder) = approved.into_parts();
-        let _services = recorder.services;
         replace(&recorder, Event::ApplicationUpdated, &before, after).await
     }
 }
 
 /// Stores the approved update of a service provider by its metadata.
-///
-/// # Errors
-/// If the database fails.
 pub async fn replace_service_provider(
     approved: ApprovedPlan<'_, ServiceProviderUpdate>,
 ) -> Result<Execution<ServiceProvider>> {
@@ -165,9 +161,7 @@ async fn replace(
 ) -> Result<Execution<ServiceProvider>> {
     provider.updated_at = recorder.services.now();
     let writes = service_provider_update(recorder, event, before, provider.clone(), None);
-    let written = recorder
-        .execute(ExpectedVersions::default(), writes)
-        .await?;
+    let written = recorder.write(writes).await?;
     Ok(written.map(|()| {
         provider.version += 1;
         tracing::info!(application = %provider.id, "service provider updated");
@@ -178,7 +172,7 @@ async fn replace(
 /// Returns the service provider with this identifier.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such SAML application.
 pub async fn service_provider(services: &Services, id: &Did) -> Result<ServiceProvider> {
     let found = services.store.service_provider(id).await?;
     found

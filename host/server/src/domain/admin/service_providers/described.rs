@@ -1,7 +1,7 @@
 //! Service providers that a manifest describes: a missing member has the value of a new service provider.
 
 use super::change::apply;
-use super::commands::{new_service_provider, unnamed};
+use super::commands::{new_service_provider, unnamed_service_provider};
 use super::document::ServiceProviderChange;
 use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
@@ -26,7 +26,7 @@ pub(in crate::domain::admin) fn described_service_provider(
     if change.name.is_none() {
         return Err(invalid("name", "expected a name"));
     }
-    let fresh = unnamed(services, entity_id)?;
+    let fresh = unnamed_service_provider(services, entity_id)?;
     let mut after = ServiceProvider {
         settings: fresh.settings,
         updated_at: fresh.updated_at,
@@ -41,5 +41,5 @@ pub(in crate::domain::admin) fn default_service_provider(
     services: &Services,
     entity_id: String,
 ) -> Result<ServiceProvider> {
-    unnamed(services, entity_id)
+    unnamed_service_provider(services, entity_id)
 }

@@ -44,7 +44,7 @@ impl UserChange {
     /// # Errors
     /// [`AdminError::Forbidden`].
     pub(super) fn authorize(&self, caller: &Caller, known: Option<&User>) -> Result<Authorization> {
-        let (permission, why) = self.needed(caller, known).map_or(
+        let (permission, why) = self.needed_permission(caller, known).map_or(
             (Permission::UsersWrite, "you may not change users"),
             |(permission, (_, why))| (permission, why),
         );
@@ -57,11 +57,11 @@ impl UserChange {
         caller: &Caller,
         known: Option<&User>,
     ) -> Option<DeniedMember> {
-        self.needed(caller, known)
+        self.needed_permission(caller, known)
             .map(|(_, (forbidden, _))| forbidden)
     }
 
-    fn needed(
+    fn needed_permission(
         &self,
         caller: &Caller,
         known: Option<&User>,

@@ -7,24 +7,19 @@ use super::document::{ProtectedUserMembers, UserChange};
 use super::entries::{creation, differences};
 use super::new_user::new_user;
 use super::queries::user;
+use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use crate::domain::admin::execution::Execution;
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
-use crate::domain::{Services, audit};
 use assent_model::administration::Permission;
 use assent_model::audit::Event;
 use assent_model::caller::Caller;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
-use assent_store::{UserUpdateOutcome, VersionedWrite};
-
-/// Without an owner, only the operator could restore one.
-const LAST_OWNER: AdminError = AdminError::Conflict(
-    "the user is the last owner that can sign in; grant another active user the role of an owner first",
-);
+use assent_store::{StoreError, UserAction};
 
 assent_model::admin_command! {
     /// Creates a user. By default the user is invited until there is a device or external authenticator for approvals.
@@ -39,7 +34,7 @@ impl AdminCommand for CreateUser {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
         let Self(change) = self;
         let authorization = change.authorize(&context.caller, None)?;
-        let user = made(&context.services, change.clone(), &context.caller)?;
+        let user = described_user(&context.services, change.clone(), &context.caller)?;
         // A concurrent request may set the name before the write. Then the write is rejected.
         must_be_free(&context.services, &user).await?;
         // A new user has no previous name, address or state that a change could overwrite.
@@ -63,11 +58,11 @@ impl AdminCommand for CreateUser {
 
     async fn execute(approved: ApprovedPlan<'_, User>) -> Result<Execution<User>> {
         let (user, recorder) = approved.into_parts();
-        let services = recorder.services;
-        let entries = vec![creation(services, &user, recorder.by)];
-        services.store.insert_user(user.clone(), entries).await?;
+        let entries = vec![creation(recorder.services, &user, recorder.by)];
+        let insertion = UserAction::Insert(user.clone());
+        let written = recorder.write_user(insertion, entries).await?;
         tracing::info!(user = %user.id, "user created");
-        Ok(Execution::Done(user))
+        Ok(written.map(|()| user))
     }
 }
 
@@ -76,7 +71,7 @@ impl AdminCommand for CreateUser {
 async fn must_not_be_last_owner(services: &Services, user: &User) -> Result<()> {
     let is_owner = user.console_role == Some(ConsoleRole::Owner);
     match is_owner && services.store.is_last_owner(user.id).await? {
-        true => Err(LAST_OWNER),
+        true => Err(StoreError::LastOwner.into()),
         false => Ok(()),
     }
 }
@@ -102,7 +97,11 @@ async fn must_be_free(services: &Services, user: &User) -> Result<()> {
 }
 
 /// Returns a new user that is not stored yet.
-pub(super) fn made(services: &Services, change: UserChange, caller: &Caller) -> Result<User> {
+pub(super) fn described_user(
+    services: &Services,
+    change: UserChange,
+    caller: &Caller,
+) -> Result<User> {
     let name = change
         .name
         .clone()
@@ -228,19 +227,14 @@ impl AdminCommand for UpdateUser {
         let services = recorder.services;
         after.updated_at = services.now();
         let entries = differences(services, &before, &after, recorder.by);
-        match services
-            .store
-            .update_user(after.clone(), before.state, entries)
-            .await?
-        {
-            UserUpdateOutcome::Done => {}
-            UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
-            UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
-        }
-        tracing::info!(user = %after.id, state = after.state.as_str(), "user updated");
-        services.wakeups.send(Wakeup::LoggedOut);
-        after.version += 1;
-        Ok(Execution::Done(after))
+        let update = UserAction::Update(after.clone(), before.state);
+        let written = recorder.write_user(update, entries).await?;
+        Ok(written.map(|()| {
+            tracing::info!(user = %after.id, state = after.state.as_str(), "user updated");
+            services.wakeups.send(Wakeup::LoggedOut);
+            after.version += 1;
+            after
+        }))
     }
 }
 
@@ -266,19 +260,13 @@ impl AdminCommand for DeleteUser {
     async fn execute(approved: ApprovedPlan<'_, User>) -> Result<Execution<()>> {
         let (known, recorder) = approved.into_parts();
         let services = recorder.services;
-        let entry = audit::entry(services, Event::UserDeleted, recorder.by).about(known.id);
-        match services
-            .store
-            .delete_user(known.id, known.version, vec![entry], services.now())
-            .await?
-        {
-            UserUpdateOutcome::Done => {}
-            UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
-            UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
-        }
-        services.wakeups.send(Wakeup::LoggedOut);
-        tracing::info!(user = %known.id, "user deleted");
-        Ok(Execution::Done(()))
+        let entry = recorder.entry(Event::UserDeleted).about(known.id);
+        let deletion = UserAction::Delete(known.id, known.version);
+        let written = recorder.write_user(deletion, vec![entry]).await?;
+        Ok(written.map(|()| {
+            services.wakeups.send(Wakeup::LoggedOut);
+            tracing::info!(user = %known.id, "user deleted");
+        }))
     }
 }
 
@@ -312,14 +300,11 @@ impl AdminCommand for EraseUser {
         let ((known, name), recorder) = approved.into_parts();
         let services = recorder.services;
         let id = known.id;
-        let entry = audit::entry(services, Event::UserErased, recorder.by).about(id);
-        let written = services
-            .store
-            .erase_user((id, known.version), name, vec![entry], services.now())
-            .await?;
-        if written == VersionedWrite::Stale {
+        let entry = recorder.entry(Event::UserErased).about(id);
+        let erasure = UserAction::Erase(id, known.version, name);
+        let Execution::Done(()) = recorder.write_user(erasure, vec![entry]).await? else {
             return Ok(Execution::Overtaken);
-        }
+        };
         services.wakeups.send(Wakeup::LoggedOut);
         tracing::info!(user = %id, "user erased");
         Ok(Execution::Done(user(services, id).await?))

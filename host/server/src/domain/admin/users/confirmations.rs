@@ -90,7 +90,7 @@ impl AdminCommand for ConfirmEmails {
 /// With an application, only those who have access to it.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such application.
 pub async fn unconfirmed_users(
     services: &Services,
     application: Option<&Did>,

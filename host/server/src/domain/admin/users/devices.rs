@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::queries::user;
+use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use crate::domain::admin::execution::Execution;
 use crate::domain::admin::invitations::{EnrolmentLink, InvitationDelivery, insert_link};
@@ -10,13 +11,12 @@ use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::devices::device;
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::Event;
 use assent_model::device::{Device, OpenLink};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 use assent_model::recovery::CodesOfDevice;
 use assent_model::user::User;
-use assent_store::StoreError;
+use assent_store::{UserAction, UserGuard};
 
 assent_model::admin_command! {
     /// Creates a link with which a user enrols one device.
@@ -47,25 +47,15 @@ impl AdminCommand for EnrolDevice {
 
     async fn execute(approved: ApprovedPlan<'_, User>) -> Result<Execution<(User, EnrolmentLink)>> {
         let (user, recorder) = approved.into_parts();
-        let created = insert_link(
-            recorder.services,
-            &user,
-            InvitationDelivery::Link,
-            recorder.by,
-        )
-        .await;
-        match created {
-            Ok(link) => Ok(Execution::Done((user, link))),
-            Err(InternalError::Store(StoreError::Stale)) => Ok(Execution::Overtaken),
-            Err(error) => Err(error.into()),
-        }
+        let link = insert_link(&recorder, &user, InvitationDelivery::Link).await?;
+        Ok(link.map(|link| (user, link)))
     }
 }
 
 /// Returns the links with which devices of a user can be enrolled now.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn open_links(services: &Services, id: UserId) -> Result<Vec<OpenLink>> {
     let user = user(services, id).await?;
     Ok(services
@@ -97,26 +87,19 @@ impl AdminCommand for EndEnrolmentLink {
 
     async fn execute(approved: ApprovedPlan<'_, Self::Plan>) -> Result<Execution<()>> {
         let ((user, link), recorder) = approved.into_parts();
-        let services = recorder.services;
-        let entry = audit::entry(services, Event::InvitationWithdrawn, recorder.by)
+        let entry = recorder
+            .entry(Event::InvitationWithdrawn)
             .about(user.id)
             .with("enrolment", link.to_string());
-        let ended = services
-            .store
-            .end_link(link, &user, entry, services.now())
-            .await;
-        match Execution::from_write(ended)? {
-            Execution::Done(true) => Ok(Execution::Done(())),
-            Execution::Done(false) => Err(AdminError::NotFound("open enrolment link")),
-            Execution::Overtaken => Ok(Execution::Overtaken),
-        }
+        let end = UserAction::EndEnrolmentLink(UserGuard::from(&user), link);
+        recorder.write_user(end, vec![entry]).await
     }
 }
 
 /// Returns the devices of a user that are not revoked.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn devices(services: &Services, id: UserId) -> Result<Vec<OwnDevice>> {
     Ok(device::all_of(services, user(services, id).await?.id).await?)
 }

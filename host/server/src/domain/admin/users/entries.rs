@@ -31,7 +31,7 @@ pub(in crate::domain::admin) fn differences(
 ) -> Vec<Entry> {
     let entry = |event| audit::entry(services, event, by).about(after.id);
     let mut entries = Vec::new();
-    let (was, is) = changed(audited_members(before), audited_members(after));
+    let (was, is) = differing_members(audited_members(before), audited_members(after));
     let role = |user: &User| user.console_role.map(ConsoleRole::as_str);
     if !is.is_empty() || !was.is_empty() || role(before) != role(after) {
         let mut changed = entry(Event::UserUpdated);
@@ -69,7 +69,7 @@ fn audited_members(user: &User) -> Map<String, Value> {
 }
 
 /// Returns the members that differ.
-pub(in crate::domain::admin) fn changed(
+pub(in crate::domain::admin) fn differing_members(
     mut before: Map<String, Value>,
     mut after: Map<String, Value>,
 ) -> (Map<String, Value>, Map<String, Value>) {

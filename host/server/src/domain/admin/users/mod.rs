@@ -14,7 +14,7 @@ pub use commands::{CreateUser, DeleteUser, EraseUser, UpdateUser};
 pub use confirmations::{ConfirmEmails, unconfirmed_users};
 pub use devices::{EndEnrolmentLink, EnrolDevice, RevokeDevice, devices, open_links};
 pub use document::{UserChange, UserDocument};
-pub(super) use entries::{changed, creation, differences};
+pub(super) use entries::{creation, differences, differing_members};
 pub use new_user::new_user;
 pub(super) use new_user::user_with;
 pub(super) use queries::named_users;

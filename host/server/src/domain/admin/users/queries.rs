@@ -9,9 +9,6 @@ use assent_model::id::UserId;
 use assent_model::user::{LifecycleState, User};
 
 /// Returns the number of users in a state, or of all.
-///
-/// # Errors
-/// If the database fails.
 pub async fn count_users(services: &Services, state: Option<LifecycleState>) -> Result<u64> {
     let counts = services.store.users_by_state().await?;
     let wanted = counts
@@ -32,9 +29,6 @@ pub struct UserNotes {
 }
 
 /// Returns what lists show of these users.
-///
-/// # Errors
-/// If the database fails.
 pub async fn notes_of_users(services: &Services, users: &[UserId]) -> Result<UserNotes> {
     let store = &services.store;
     let (sign_ins, reports, cooldowns) = tokio::try_join!(
@@ -52,7 +46,7 @@ pub async fn notes_of_users(services: &Services, users: &[UserId]) -> Result<Use
 /// Returns the user with this identifier.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+/// [`AdminError::NotFound`] if there is no such user.
 pub async fn user(services: &Services, id: UserId) -> Result<User> {
     services
         .store
@@ -65,7 +59,7 @@ pub async fn user(services: &Services, id: UserId) -> Result<User> {
 /// identifiers.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] if there is no user with one of the identifiers. Otherwise if the database fails.
+/// [`AdminError::Invalid`] if there is no user with one of the identifiers.
 pub async fn named_users(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
     let mut users = services.store.users_by_ids(ids).await?;
     if let Some(missing) = ids.iter().find(|id| !users.contains_key(id)) {

@@ -139,7 +139,7 @@ pub async fn prepare(
     let console = context.console().ok_or(AdminError::Conflict(
         "a test sign-in needs a browser: start it in the console",
     ))?;
-    let application = admin::registered(services, application).await?;
+    let application = admin::registered_application(services, application).await?;
     if !application.is_enabled() {
         return Err(AdminError::Conflict(
             "the application is disabled; enable it first",

@@ -11,6 +11,7 @@ use crate::tables::applications::service_providers;
 use crate::tables::groups;
 use crate::tables::groups::members::MemberChange;
 use crate::tables::groups::{assignments, members};
+use crate::tables::users::actions::UserAction;
 use crate::{Result, Store, StoreError, UserGuard, VersionedWrite, audit, taken};
 use assent_model::account::Account;
 use assent_model::application::Application;
@@ -76,6 +77,8 @@ pub enum AdminWrite {
     UpdateAccount(Account, LifecycleState),
     /// Deletes this version of an account, which ends everything that began with it.
     DeleteAccount(Account),
+    /// A write that concerns one user.
+    User(UserAction),
 }
 
 /// The versions that the plan read. If one of them has changed, nothing is written.
@@ -106,7 +109,7 @@ impl AdminWrite {
     /// takes its accounts and assignments with it.
     const fn rank(&self) -> u8 {
         match self {
-            Self::UpdateClient(_) | Self::UpdateServiceProvider(_) => 0,
+            Self::UpdateClient(_) | Self::UpdateServiceProvider(_) | Self::User(_) => 0,
             Self::DeleteAccount(..) => 1,
             Self::DeleteApplication(..) => 2,
             Self::DeleteGroup(..) => 4,
@@ -129,7 +132,8 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if a row was changed since the plan read it; [`StoreError::Taken`] if a name is taken;
-    /// [`StoreError::Overtaken`] if the object of an assignment or of members was deleted.
+    /// [`StoreError::Overtaken`] if the object of an assignment or of members was deleted. Otherwise as a
+    /// [`UserAction`].
     pub async fn execute(&self, plan: AdminWrites, now: Timestamp) -> Result<()> {
         let mut plan = plan;
         plan.writes.sort_by_key(|(write, _)| write.rank());
@@ -138,11 +142,13 @@ impl Store {
             Box::pin(async move {
                 lock(db, plan, now).await?;
                 for (write, entries) in &plan.writes {
-                    if execute(db, plan.owner.as_ref(), write, now).await? == VersionedWrite::Stale
-                    {
+                    let mut entries = entries.clone();
+                    let owner = plan.owner.as_ref();
+                    let written = execute(db, owner, write, &mut entries, now).await?;
+                    if written == VersionedWrite::Stale {
                         return Err(StoreError::Stale);
                     }
-                    audit::append(db, entries).await?;
+                    audit::append(db, &entries).await?;
                 }
                 Ok(())
             })
@@ -222,6 +228,7 @@ async fn execute(
     db: &mut Connection,
     owner: Option<&ManifestOwner>,
     write: &AdminWrite,
+    entries: &mut Vec<Entry>,
     now: Timestamp,
 ) -> Result<VersionedWrite> {
     // The owner of a manifest manages the objects that it adds or adopts. Other plans have neither owner nor key.
@@ -264,7 +271,7 @@ async fn execute(
         AdminWrite::AdoptGroup(id, key) => {
             manage(db, ADOPT_GROUP, id.to_string(), management(Some(key))).await
         }
-        AdminWrite::DeleteGroup(id, version) => groups::delete(db, (*id, *version), now).await,
+        AdminWrite::DeleteGroup(id, version) => groups::delete(db, *id, *version, now).await,
         AdminWrite::ChangeMembers(group, change) => {
             members::change_members(db, *group, change, now).await?;
             Ok(VersionedWrite::Done)
@@ -289,6 +296,10 @@ async fn execute(
             }
         }
         AdminWrite::DeleteAccount(account) => accounts::delete(db, account, now).await,
+        AdminWrite::User(action) => {
+            action.execute(db, entries, now).await?;
+            Ok(VersionedWrite::Done)
+        }
     }
 }
 
