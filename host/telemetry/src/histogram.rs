@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram as Recorded;
 
+use crate::spans::field;
+
 /// The unit of a histogram, and the upper bounds of its buckets. Values are recorded with a precision of 1%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -183,11 +185,6 @@ impl Histogram {
 )]
 pub fn number(count: impl TryInto<i64>) -> f64 {
     field(count) as f64
-}
-
-/// Converts a number for a field of an exported span, because the exporter supports only signed integers.
-pub fn field(number: impl TryInto<i64>) -> i64 {
-    number.try_into().unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -9,6 +9,6 @@ mod open_metrics;
 mod spans;
 
 pub use family::{Family, Label, Samples, label};
-pub use histogram::{Buckets, Histogram, Scale, field, number};
+pub use histogram::{Buckets, Histogram, Scale, number};
 pub use open_metrics::{open_metrics, prometheus_text};
-pub use spans::{ROOT_SPANS, SPANS};
+pub use spans::{ROOT_SPANS, SPANS, field};

@@ -14,7 +14,7 @@ use crate::description::{manifest, must_be_grantable, role, settle};
 use crate::fixture_run;
 use crate::new::toml_text;
 use crate::plugin::{MANIFEST, Manifest, Plugin, PluginSource, Role};
-use crate::runtime::wait;
+use crate::process::wait;
 use crate::toolchain::Choice;
 
 /// Writes the folder `NAME-VERSION` and prints the settings.

@@ -2,7 +2,6 @@
 
 pub mod call;
 pub mod enrolment;
-mod name;
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -11,7 +10,7 @@ use std::time::Duration;
 
 use crate::domain::approvals::prompt::{Prompt, prompts_of};
 use crate::domain::devices::account_notifications;
-use crate::domain::devices::device::name::LONGEST_NAME;
+use crate::domain::devices::device::enrolment::LONGEST_NAME;
 use crate::domain::devices::long_polls::LongPoll;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};

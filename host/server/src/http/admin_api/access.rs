@@ -11,12 +11,12 @@ use utoipa_axum::routes;
 
 use super::access_page::page;
 use super::export;
-use super::input::{List, Page, PageLimit, Query, Search, list_query};
+use super::input::{List, Page, PageLimit, Query, Search, id_of, list_query};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{self, AccessGrant, AccessRow, Caller, GrantSource, UserAccess};
+use crate::domain::audit::moment_text;
 use crate::domain::sign_in::access::AccessDenied;
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::id::Did;
@@ -160,7 +160,7 @@ fn grant_view(grant: AccessGrant) -> AccessGrantView {
         id,
         name,
         roles,
-        since: moment(since),
+        since: moment_text(since),
     }
 }
 
@@ -193,8 +193,8 @@ fn access_view(found: UserAccess) -> AccessView {
         denied: denied.and_then(AccessDenialView::from_reason),
         via: grants.into_iter().map(grant_view).collect(),
         roles,
-        since: since.map(moment),
-        used: used_at.map(moment),
+        since: since.map(moment_text),
+        used: used_at.map(moment_text),
         account: account.map(|account| AccessAccountView {
             id: account.id.to_string(),
             name: account.name,

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Query, UnparsedJson, parse, parse_change};
+use super::input::{Query, UnparsedJson, id_of, parse, parse_change};
 use super::routes::Area;
 use super::{application_list, saml_metadata};
 use crate::domain::admin::{
@@ -23,7 +23,6 @@ use crate::domain::admin::{
 };
 use crate::domain::{Services, admin};
 use crate::http::admin_api::application_view::RegisteredApplicationView;
-use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::MetadataSource;
 use assent_model::administration::{Permission, ProtectedActionKind};

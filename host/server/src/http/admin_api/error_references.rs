@@ -11,8 +11,8 @@ use utoipa_axum::routes;
 
 use super::routes::Area;
 use crate::domain::Services;
+use crate::domain::audit::moment_text;
 use crate::domain::operations::telemetry::error_references::{CAPACITY, ErrorReference};
-use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::name::QuotedText;
@@ -71,7 +71,7 @@ async fn read(
     Ok(Json(ErrorReferenceView {
         reference,
         request_id: request,
-        at: moment(at),
+        at: moment_text(at),
         status,
         page,
         cause,

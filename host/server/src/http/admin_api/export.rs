@@ -15,9 +15,9 @@ use utoipa::IntoParams;
 use crate::domain::admin::{
     ACCESS_COLUMNS, ACCOUNT_COLUMNS, AccessRow, Caller, MEMBER_COLUMNS, USER_COLUMNS,
 };
+use crate::domain::audit::moment_text;
 use crate::domain::{InternalError, Services, admin, audit};
-use crate::http::admin_api::input::{List, PageLimit, Query, Search, after};
-use crate::http::admin_api::values::{id_of, moment};
+use crate::http::admin_api::input::{List, PageLimit, Query, Search, after, id_of};
 use crate::http::admin_api::{access_page, accounts, table, users};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
@@ -274,7 +274,7 @@ pub(super) async fn access_of(
 fn access_rows(found: Vec<AccessRow>) -> Rows {
     let List { items, next } =
         List::from_rows(found, PageLimit::EXPORT, cursor_of, |(_, access)| {
-            access.map(|access| admin::access_cells(&access, moment))
+            access.map(|access| admin::access_cells(&access, moment_text))
         });
     List {
         items: items.into_iter().flatten().collect(),

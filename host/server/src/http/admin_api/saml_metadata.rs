@@ -7,9 +7,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::context::Context;
-use super::input::Body;
+use super::input::{Body, id_of};
 use crate::domain::admin::{self, ServiceProviderChange, ServiceProviderDocument};
-use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::{
     self, ApplyMetadata, MemberDifference, MetadataComparison, MetadataRefresh, MetadataSource,

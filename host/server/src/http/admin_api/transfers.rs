@@ -7,13 +7,12 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::Query;
+use super::input::{Query, id_of};
 use super::routes::Area;
 use super::table::CsvBody;
 use crate::domain::admin::{ACCOUNT_COLUMNS, ImportReport, ImportTable, RowError, USER_COLUMNS};
 use crate::http::admin_api::export;
 use crate::http::admin_api::import_limit::ImportPermit;
-use crate::http::admin_api::values::id_of;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::Did;

@@ -11,14 +11,14 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{ChangeBody, List, PageLimit, Query, Search, after, list_query};
+use super::input::{ChangeBody, List, PageLimit, Query, Search, after, id_of, list_query};
 use super::routes::Area;
 use crate::domain::admin::{
     CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserDocument, UserQuery,
 };
+use crate::domain::audit::moment_text;
 use crate::domain::{Services, admin};
 use crate::http::admin_api::user_devices;
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::UserId;
@@ -209,9 +209,9 @@ async fn list(
         query.limit,
         |(cursor, _)| cursor.clone(),
         |(_, user)| ListedUserView {
-            last_sign_in_at: notes.sign_ins.get(&user.id).copied().map(moment),
+            last_sign_in_at: notes.sign_ins.get(&user.id).copied().map(moment_text),
             open_reports: notes.reports.get(&user.id).copied().unwrap_or_default(),
-            paused_until: notes.cooldowns.get(&user.id).copied().map(moment),
+            paused_until: notes.cooldowns.get(&user.id).copied().map(moment_text),
             user: UserDocument::new(user),
         },
     );

@@ -12,6 +12,10 @@ use assent_model::secret::Secret;
 use assent_model::token::{AccessGrant, RefreshGrant, TokenScopes, TokenSource};
 use assent_store::NewAccess;
 
+/// The time after the last token of a family during which the reuse of its code or of an old refresh token is still
+/// detected.
+pub(super) const REUSE_DETECTION: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The token response (RFC 6749 section 5.1).
 #[derive(Debug, Serialize)]
 pub struct TokenResponse {

@@ -18,8 +18,9 @@ use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
-use crate::oidc::grant::checks::{ACCOUNT_CLOSED, STILL_NOTICED, required};
-use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse, issue_refresh, refresh_expiry};
+use crate::oidc::grant::new_tokens::{
+    AccessDraft, REUSE_DETECTION, TokenResponse, issue_refresh, refresh_expiry,
+};
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::tokens::{self, OpenRefresh};
@@ -48,7 +49,7 @@ pub(super) async fn exchange(
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
-    let presented = find(services, client, required(parameters, "refresh_token")?).await?;
+    let presented = find(services, client, parameters.required("refresh_token")?).await?;
     let family = &*presented.state.family;
     let scopes = scopes(
         &family.scopes,
@@ -57,7 +58,7 @@ pub(super) async fn exchange(
     )?;
     let holder = access::holder_of(services, &presented.state)
         .await?
-        .ok_or(ACCOUNT_CLOSED)?;
+        .ok_or(TokenError::ACCOUNT_CLOSED)?;
     let authentication = &family.context.authentication;
     // Since the grant, the operator may have ended the trust in a vendor, or the application may have disabled
     // passkeys.
@@ -79,13 +80,13 @@ pub(super) async fn exchange(
             services,
             &presented.grant,
             access.stored(),
-            refresh_expiry + lifetime + STILL_NOTICED,
+            refresh_expiry + lifetime + REUSE_DETECTION,
             reuse,
         )
         .await?;
     let (counter, epoch) = match rotation {
         Rotation::Rotated { counter, epoch } => (counter, epoch),
-        Rotation::AccountClosed => return Err(ACCOUNT_CLOSED),
+        Rotation::AccountClosed => return Err(TokenError::ACCOUNT_CLOSED),
         Rotation::Retried => return Err(INVALID),
         Rotation::Unknown => {
             tracing::warn!(

@@ -13,8 +13,7 @@ use crate::domain::admin::{
 };
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
 use crate::http::admin_api::context::Context;
-use crate::http::admin_api::input::Body;
-use crate::http::admin_api::values::id_of;
+use crate::http::admin_api::input::{Body, id_of};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::id::Did;
 use assent_plugin_host::{Candidate, LogLine, Sink};
