@@ -362,6 +362,20 @@ impl<T> List<T> {
     }
 }
 
+/// Parses an id in a path. A text of another form is the id of no object.
+pub(super) fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
+    text.parse().map_err(|_| AdminError::NotFound(what).into())
+}
+
+/// Parses the member `users` of a body: ids of users.
+pub(super) fn user_ids(texts: &[String]) -> Result<Vec<UserId>, Problem> {
+    let invalid = |_| Problem::field("users", "expected the ids of users");
+    texts
+        .iter()
+        .map(|text| text.parse().map_err(invalid))
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -407,18 +421,4 @@ mod tests {
             assert!(!holds_nul(text.as_bytes()), "{text}");
         }
     }
-}
-
-/// Parses an id in a path. A text of another form is the id of no object.
-pub(super) fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
-    text.parse().map_err(|_| AdminError::NotFound(what).into())
-}
-
-/// Parses the member `users` of a body: ids of users.
-pub(super) fn user_ids(texts: &[String]) -> Result<Vec<UserId>, Problem> {
-    let invalid = |_| Problem::field("users", "expected the ids of users");
-    texts
-        .iter()
-        .map(|text| text.parse().map_err(invalid))
-        .collect()
 }
