@@ -33,7 +33,7 @@ impl Contracts {
     }
 
     /// Returns the supported versions of a role's contract as text.
-    pub(crate) fn served(&self, world: World) -> String {
+    pub(crate) fn versions_of(&self, world: World) -> String {
         let versions: Vec<_> = self
             .0
             .iter()

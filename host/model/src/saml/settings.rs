@@ -96,7 +96,7 @@ impl SamlSettings {
         self.acs
             .iter()
             .find(|acs| acs.url.as_str() == url)
-            .map(|acs| acs.url.checked())
+            .map(|acs| acs.url.to_checked())
     }
 
     /// Returns the assertion consumer service with this index.
@@ -104,7 +104,7 @@ impl SamlSettings {
         self.acs
             .iter()
             .find(|acs| acs.index == index)
-            .map(|acs| acs.url.checked())
+            .map(|acs| acs.url.to_checked())
     }
 
     /// Returns the assertion consumer service for requests without one: the default, or else the first (SAML metadata
@@ -114,7 +114,7 @@ impl SamlSettings {
             .iter()
             .find(|acs| acs.default)
             .or_else(|| self.acs.first())
-            .map(|acs| acs.url.checked())
+            .map(|acs| acs.url.to_checked())
     }
 }
 
@@ -215,7 +215,7 @@ impl IdpInitiated {
     ///
     /// # Errors
     /// [`RelayStateError`] if the requested RelayState is not registered.
-    pub fn chosen(&self, requested: Option<&str>) -> Result<Option<String>, RelayStateError> {
+    pub fn relay_state(&self, requested: Option<&str>) -> Result<Option<String>, RelayStateError> {
         match requested {
             None => Ok(self.relay_state.clone()),
             Some(requested) => {

@@ -23,8 +23,8 @@ pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<CallState
 }
 
 /// Implements a channel component over the bindings of a contract. The module that uses the macro must define the types
-/// of the contract as `wit`. It must also define the functions `request`, `started`, `state` and `callback_content` for
-/// the differences between the contracts.
+/// of the contract as `wit`. It must also define the functions `request`, `started_request`, `state` and
+/// `callback_content` for the differences between the contracts.
 macro_rules! channel_component {
     ($pre:ident, $interface:ident) => {
         struct V1($pre<CallState>);
@@ -55,7 +55,7 @@ macro_rules! channel_component {
                         return CallResult::without_call(Err(ChannelFailureKind::WrongKind));
                     };
                     let result = fresh!(runner, self.0, $interface.call_begin, config, &request);
-                    translate(result, started)
+                    translate(result, started_request)
                 })
             }
 
@@ -116,7 +116,7 @@ macro_rules! channel_component {
                 Ok(value) => Ok(change(value)),
                 Err(wit::Failure::Gone) => Err(ChannelFailureKind::Gone),
                 Err(wit::Failure::RetryAfter(seconds)) => Err(retry_after(seconds)),
-                Err(wit::Failure::Rejected(why)) => Err(rejected(&why)),
+                Err(wit::Failure::Rejected(why)) => Err(channel_rejection(&why)),
             })
         }
     };

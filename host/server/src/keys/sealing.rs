@@ -93,17 +93,17 @@ impl SealingKeys {
 
     /// Returns whether this instance found that the key of this generation seals all long-lived values.
     pub fn is_sealed_again(&self, generation: u32) -> bool {
-        *locked(&self.sealed_again) == Some(generation)
+        *lock(&self.sealed_again) == Some(generation)
     }
 
     /// Records that the key of this generation seals all long-lived values.
     pub fn note_sealed_again(&self, generation: u32) {
-        *locked(&self.sealed_again) = Some(generation);
+        *lock(&self.sealed_again) = Some(generation);
     }
 
     /// Records that an older key seals a long-lived value.
     pub fn note_unsealed(&self) {
-        *locked(&self.sealed_again) = None;
+        *lock(&self.sealed_again) = None;
     }
 
     /// Returns all keys, in the order of their generations.
@@ -150,7 +150,7 @@ impl SealingKeys {
     }
 }
 
-fn locked(sealed_again: &Mutex<Option<u32>>) -> MutexGuard<'_, Option<u32>> {
+fn lock(sealed_again: &Mutex<Option<u32>>) -> MutexGuard<'_, Option<u32>> {
     sealed_again.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

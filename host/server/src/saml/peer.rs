@@ -68,7 +68,7 @@ pub async fn signer(
     services: &Services,
     provider: &ServiceProvider,
 ) -> Result<Signer, InternalError> {
-    let open = saml_keys::signing(services, &provider.id).await?;
+    let open = saml_keys::signing_key(services, &provider.id).await?;
     Signer::new(open.key.clone(), &open.certificate)
         .map_err(|error| InternalError::Saml(error.to_string()))
 }

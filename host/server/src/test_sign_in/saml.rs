@@ -37,7 +37,7 @@ pub fn request(
 ) -> Result<(String, StepNote), InternalError> {
     let endpoint = single_sign_on_url(services, &provider.id);
     let header = Header {
-        id: test_sign_in::derived(services, test_sign_in.id, DerivedValue::Message)?,
+        id: test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Message)?,
         issuer: Some(provider.settings.entity_id.clone()),
         issue_instant: services.now(),
         destination: Some(endpoint.clone()),
@@ -102,9 +102,9 @@ pub async fn take_up(
     body: &[u8],
 ) -> Result<TestSignInOutcome, InternalError> {
     let test_sign_in = open.test_sign_in();
-    let asked = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Message)?;
+    let asked = test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Message)?;
     // This server created the response, so the signature need not be verified again.
-    let content = match incoming.trusted(&[], Signature::Optional) {
+    let content = match incoming.trusted_message(&[], Signature::Optional) {
         Ok(trusted) => read(trusted.root()),
         Err(error) => Err(error.to_string()),
     };

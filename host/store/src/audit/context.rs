@@ -36,7 +36,7 @@ impl EndRow {
     }
 
     /// The end before the first entry, for a lane without an end in the database.
-    pub(crate) fn missing() -> Self {
+    pub(crate) fn before_first() -> Self {
         Self {
             seq: 0,
             digest: String::new(),

@@ -390,7 +390,7 @@ async fn call_at_savepoint(
     job: &Work,
     db: &mut Connection,
 ) -> std::result::Result<JobResult, TransactionError> {
-    let (entries_before, before) = (pending::pending(), deferred::mark());
+    let (entries_before, before) = (pending::pending_entries(), deferred::mark());
     db.batch("SAVEPOINT job").await?;
     let called = match call_job(job, db).await {
         // On PostgreSQL this fails if the job continued after a failed statement.

@@ -45,7 +45,7 @@ impl AdminCommand for SendTestMail {
         let letter = Letter::test(services, services.settings.branding.language);
         let id = AuditId::new(services.now(), &*services.entropy).to_string();
         let message = letter
-            .addressed(services, mailer.from(), (None, &to), &id)
+            .mail_to(services, mailer.from(), (None, &to), &id)
             .map_err(|why| super::invalid("to", why))?;
         let answer = mailer
             .send(message.envelope(), &message.formatted())

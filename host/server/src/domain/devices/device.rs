@@ -156,7 +156,7 @@ pub async fn request(
             () = listener.changed(next_end) => {}
             () = &mut timeout => is_interrupted = true,
             () = &mut interrupts => is_interrupted = true,
-            () = replaced(poll.as_ref()) => is_interrupted = true,
+            () = wait_for_replacement(poll.as_ref()) => is_interrupted = true,
         }
     }
 }
@@ -166,7 +166,7 @@ async fn is_revoked(services: &Services, id: DeviceId) -> Result<bool, InternalE
     Ok(current.is_none_or(|device| device.revoked_at.is_some()))
 }
 
-async fn replaced(poll: Option<&LongPoll<'_>>) {
+async fn wait_for_replacement(poll: Option<&LongPoll<'_>>) {
     match poll {
         Some(poll) => poll.replaced().await,
         None => std::future::pending().await,

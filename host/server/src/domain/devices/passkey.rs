@@ -42,7 +42,7 @@ pub enum PasskeyStatus {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn standing(
+pub async fn passkey_status(
     services: &Services,
     device: &Device,
 ) -> Result<PasskeyStatus, InternalError> {

@@ -136,7 +136,7 @@ impl Letter {
     ///
     /// # Errors
     /// The reason why the message cannot be sent, as a sentence.
-    pub fn addressed(
+    pub fn mail_to(
         &self,
         services: &Services,
         from: &Mailbox,

@@ -217,8 +217,7 @@ async fn deliver(
         mail.expires_at,
     );
     let id = mail.enrolment.to_string();
-    let message = match letter.addressed(services, mailer.from(), (Some(name), email.as_str()), &id)
-    {
+    let message = match letter.mail_to(services, mailer.from(), (Some(name), email.as_str()), &id) {
         Ok(message) => message,
         Err(why) => return failed(&why),
     };

@@ -5,7 +5,7 @@ use super::application_summary::{
     created_client, created_service_provider, updated_client, updated_service_provider,
 };
 use super::escape::{quoted_list, unquoted};
-use super::group_summary::{assigned, identified, unassigned, with_roles};
+use super::group_summary::{application_identifier, assignment, unassignment, with_roles};
 use super::joined::sentences;
 use super::manifest_object::{ManagedApplication, ManifestObject, NamedApplication};
 use crate::messages::Message;
@@ -76,7 +76,7 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
                 after,
                 (members, sets_admin_scopes),
             );
-            existing(owner, application, change)
+            existing_application(owner, application, change)
         }
         ManifestObject::ServiceProvider {
             application,
@@ -85,7 +85,7 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
         } => {
             let name = unquoted(&application.application.name);
             let change = updated_service_provider(&name, before, after, &application.members);
-            existing(owner, application, change)
+            existing_application(owner, application, change)
         }
         ManifestObject::DeletedApplication(name, id) => sentences([
             Message::new("action-delete-application").text("application", unquoted(name)),
@@ -115,7 +115,7 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
         } => {
             let group = group.as_deref().map(unquoted);
             let name = unquoted(&application.name);
-            assigned(
+            assignment(
                 (group.as_deref(), &name, application.id.as_ref()),
                 (roles, replaced.as_deref()),
             )
@@ -123,7 +123,7 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
         ManifestObject::RemovedAssignment { application, group } => {
             let group = group.as_deref().map(unquoted);
             let name = unquoted(&application.name);
-            unassigned(group.as_deref(), &name, &application.id)
+            unassignment(group.as_deref(), &name, &application.id)
         }
         ManifestObject::Account {
             user,
@@ -141,13 +141,13 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
             Message::new("action-remove-account")
                 .text("user", unquoted(user))
                 .text("application", unquoted(&application.name)),
-            identified(Some(&application.id)),
+            application_identifier(Some(&application.id)),
         ]),
     }
 }
 
 /// Returns the change of an existing application, with its identifier, and with the adoption first.
-fn existing(owner: &str, application: &ManagedApplication, change: Message) -> Message {
+fn existing_application(owner: &str, application: &ManagedApplication, change: Message) -> Message {
     let NamedApplication { name, id } = &application.application;
     let adopted = application.adopted_as.as_deref().map(|key| {
         Message::new("action-adopt-application")

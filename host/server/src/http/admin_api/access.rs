@@ -204,7 +204,7 @@ fn access_view(found: UserAccess) -> AccessView {
 }
 
 /// Returns a page from rows that were requested with one more than `limit`.
-fn listed(rows: Vec<AccessRow>, limit: PageLimit) -> Json<List<AccessView>> {
+fn access_list(rows: Vec<AccessRow>, limit: PageLimit) -> Json<List<AccessView>> {
     let List { items, next } = List::from_rows(
         rows,
         limit,
@@ -256,7 +256,7 @@ async fn list(
         query.limit,
     )
     .await?;
-    Ok(listed(rows, query.limit))
+    Ok(access_list(rows, query.limit))
 }
 
 /// List the applications that a user can open.
@@ -287,7 +287,7 @@ async fn of_user(
         page.limit.and_one(),
     )
     .await?;
-    Ok(listed(rows, page.limit))
+    Ok(access_list(rows, page.limit))
 }
 
 /// The filters of the export of users with access.

@@ -190,7 +190,7 @@ async fn create(
             Ok((StatusCode::CREATED, VersionedResponse(version, view)))
         }
         New::ServiceProvider(NewServiceProvider { source, change, .. }) => {
-            let (change, notes) = saml_metadata::described(&context, &source, change).await?;
+            let (change, notes) = saml_metadata::describe(&context, &source, change).await?;
             let provider = context.run(CreateServiceProvider(change)).await?;
             let view = saved_provider(&context.0.services, &provider, notes);
             Ok((StatusCode::CREATED, view))

@@ -67,7 +67,7 @@ async fn read(
         status,
         page,
         cause,
-    } = found.ok_or_else(|| unknown(&reference))?;
+    } = found.ok_or_else(|| unknown_reference(&reference))?;
     Ok(Json(ErrorReferenceView {
         reference,
         request_id: request,
@@ -78,7 +78,7 @@ async fn read(
     }))
 }
 
-fn unknown(reference: &str) -> Problem {
+fn unknown_reference(reference: &str) -> Problem {
     let detail = format!(
         "this instance knows no error page with the reference {}: it keeps the newest {CAPACITY} of each kind since it \
          started; search the log of all instances for that reference",

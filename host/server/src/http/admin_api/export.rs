@@ -79,7 +79,7 @@ enum ExportPosition {
 }
 
 /// Streams a table page by page. Each page returns the position of the next one.
-fn streamed<P>(name: &'static str, columns: &'static [&'static str], page: P) -> Response
+fn stream_table<P>(name: &'static str, columns: &'static [&'static str], page: P) -> Response
 where
     P: Fn(Option<String>) -> BoxFuture<'static, Result<Rows, Problem>> + Send + 'static,
 {
@@ -165,7 +165,7 @@ pub(super) async fn export_users(
             Ok(List::from_rows(found, PageLimit::EXPORT, cursor_of, cells))
         })
     };
-    Ok(streamed("users", &USER_COLUMNS, page))
+    Ok(stream_table("users", &USER_COLUMNS, page))
 }
 
 /// Export an application's accounts as CSV.
@@ -215,7 +215,7 @@ pub(super) async fn export_accounts(
             Ok(List::from_rows(found, PageLimit::EXPORT, cursor_of, cells))
         })
     };
-    Ok(streamed("accounts", &ACCOUNT_COLUMNS, page))
+    Ok(stream_table("accounts", &ACCOUNT_COLUMNS, page))
 }
 
 /// The users with access to an application as CSV.
@@ -245,7 +245,7 @@ pub(super) async fn access_to(
             Ok(access_rows(found))
         })
     };
-    Ok(streamed("access", &ACCESS_COLUMNS, page))
+    Ok(stream_table("access", &ACCESS_COLUMNS, page))
 }
 
 /// The applications that a user can open as CSV.
@@ -267,7 +267,7 @@ pub(super) async fn access_of(
             Ok(access_rows(found))
         })
     };
-    Ok(streamed("access", &ACCESS_COLUMNS, page))
+    Ok(stream_table("access", &ACCESS_COLUMNS, page))
 }
 
 /// Access that ended while the page was read has no row.
@@ -306,5 +306,5 @@ pub(super) async fn members(
             ))
         })
     };
-    Ok(streamed("members", &MEMBER_COLUMNS, page))
+    Ok(stream_table("members", &MEMBER_COLUMNS, page))
 }

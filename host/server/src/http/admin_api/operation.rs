@@ -258,7 +258,7 @@ struct SettingView {
     variable: Option<String>,
 }
 
-fn setting(
+fn setting_view(
     Setting {
         key,
         value,
@@ -290,5 +290,5 @@ fn setting(
 )]
 async fn settings(State(services): State<Arc<Services>>) -> Json<List<SettingView>> {
     let known = config::in_force(&services.settings, services.settings_file.as_deref());
-    Json(List::whole(known.into_iter().map(setting)))
+    Json(List::whole(known.into_iter().map(setting_view)))
 }

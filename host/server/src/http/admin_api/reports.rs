@@ -111,7 +111,7 @@ fn report_view(
         ReportSubject::Action => (ReportKindView::Action, None),
     };
     let application_name = application.as_ref().and_then(|id| names.application(id));
-    let browser = browser_words::translated(services, &browser, language);
+    let browser = browser_words::translated_words(services, &browser, language);
     ReportView {
         id: id.to_string(),
         user_id: user.to_string(),

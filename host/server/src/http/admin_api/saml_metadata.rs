@@ -16,7 +16,7 @@ use crate::saml::metadata::{
 
 /// Returns the values of a new service provider, with the notes of the import. With `metadata` or `metadata_url` the
 /// metadata specifies the missing members; `entity_id` then selects one of several service providers.
-pub(super) async fn described(
+pub(super) async fn describe(
     context: &Context,
     source: &MetadataSource,
     requested: ServiceProviderChange,

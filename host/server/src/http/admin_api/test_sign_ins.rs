@@ -228,7 +228,7 @@ async fn read(
         .map_or(std::time::Duration::ZERO, |_| patience);
     tokio::select! {
         biased;
-        changed = test_sign_in::changed(&services, &console, id) => changed?,
+        changed = test_sign_in::wait_for_change(&services, &console, id) => changed?,
         () = tokio::time::sleep(patience) => {}
         () = services.draining.interrupts() => {}
     }

@@ -139,7 +139,7 @@ pub(super) async fn to_the_end(
 }
 
 /// Imports the accounts of an application, or users if there is no application.
-async fn imported(
+async fn import_table(
     context: Context,
     permit: ImportPermit,
     application: Option<Did>,
@@ -179,7 +179,7 @@ async fn import_users(
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
-    imported(context, permit, None, table, dry_run).await
+    import_table(context, permit, None, table, dry_run).await
 }
 
 /// Import an application's accounts from CSV.
@@ -202,5 +202,5 @@ async fn import_accounts(
     table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
     let id: Did = id_of(&application, "application")?;
-    imported(context, permit, Some(id), table, dry_run).await
+    import_table(context, permit, Some(id), table, dry_run).await
 }

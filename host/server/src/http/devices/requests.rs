@@ -125,7 +125,7 @@ pub(super) async fn list(
         },
         device_name,
         cooldown_until: cooldown_until.map(Timestamp::seconds),
-        passkey: passkey::standing(&services, &device).await?.into(),
+        passkey: passkey::passkey_status(&services, &device).await?.into(),
         requests: pending
             .iter()
             .map(|(prompt, logo)| approval_request(&services, prompt, logo.as_deref(), browser))

@@ -85,7 +85,7 @@ async fn limit_pages(
     let limit = match Cause::from_request(&request) {
         Cause::Navigation => navigations,
         Cause::Frame => &services.rate_limits.framed_pages_per_ip,
-        Cause::Embedded => return fetch_metadata::rejected(),
+        Cause::Embedded => return fetch_metadata::rejection(),
     };
     match limit.count_call(&from, services.now()) {
         Ok(()) => next.run(request).await,

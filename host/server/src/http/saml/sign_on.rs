@@ -306,7 +306,8 @@ async fn start_page(
 ) -> Result<Response, SignOnError> {
     let parameter = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "RelayState");
     let relay_state = parameter.map(|(_, value)| value.into_owned());
-    let (_, provider) = sign_on::unsolicited(services, application, relay_state.as_deref()).await?;
+    let (_, provider) =
+        sign_on::check_unsolicited(services, application, relay_state.as_deref()).await?;
     let purpose = start_purpose(application);
     let start = SamlStartPage {
         layout: layout(services, browser.language()),
@@ -332,7 +333,8 @@ async fn start_sign_on(
             .map(|(_, value)| value.into_owned())
     };
     let relay_state = field("RelayState").filter(|state| !state.is_empty());
-    let (request, _) = sign_on::unsolicited(services, application, relay_state.as_deref()).await?;
+    let (request, _) =
+        sign_on::check_unsolicited(services, application, relay_state.as_deref()).await?;
     let Some(token) = field("csrf") else {
         return Err(BindingError::Missing.into());
     };

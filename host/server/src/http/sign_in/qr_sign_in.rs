@@ -57,7 +57,7 @@ pub(crate) async fn preview(
     let look = qr_sign_in::preview(&call.services, &token, call.browser)
         .await?
         .ok_or(ErrorCode::SignInNotFound)?;
-    let waiting = browser_words::shown(&look.context, language);
+    let waiting = browser_words::signed_words(&look.context, language);
     Ok(Json(QrSignInPreview {
         application: QrSignInApplication {
             name: look.application,

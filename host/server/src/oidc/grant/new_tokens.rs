@@ -54,7 +54,7 @@ impl AccessDraft {
     }
 
     /// The values for the store.
-    pub(super) const fn stored(&self) -> NewAccess {
+    pub(super) const fn to_new_access(&self) -> NewAccess {
         NewAccess {
             id: self.id,
             expires_at: self.expires_at,

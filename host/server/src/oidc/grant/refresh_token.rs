@@ -79,7 +79,7 @@ pub(super) async fn exchange(
         .rotate(
             services,
             &presented.grant,
-            access.stored(),
+            access.to_new_access(),
             refresh_expiry + lifetime + REUSE_DETECTION,
             reuse,
         )
@@ -149,7 +149,10 @@ async fn mapped_claims(
         return Ok(None);
     }
     let authentication = &family.context.authentication;
-    let allowed = family.context.claims.allowed(&application.settings.scopes);
+    let allowed = family
+        .context
+        .claims
+        .within_scopes(&application.settings.scopes);
     let subject = ClaimSubject {
         application,
         user: &holder.user,

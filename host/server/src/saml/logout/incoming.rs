@@ -83,7 +83,7 @@ impl<T: Into<Unanswerable>> From<T> for LogoutError {
 
 /// Returns the message's content. A service provider with a registered signing key must sign (SAML profiles sections
 /// 4.4.4.1 and 4.4.4.2).
-fn trusted<'m>(
+fn trusted_content<'m>(
     provider: &ServiceProvider,
     incoming: &'m Incoming,
 ) -> Result<TrustedMessage<'m>, LogoutError> {
@@ -94,7 +94,7 @@ fn trusted<'m>(
     } else {
         Signature::Optional
     };
-    Ok(incoming.trusted(&trusted_keys(provider)?, requirement)?)
+    Ok(incoming.trusted_message(&trusted_keys(provider)?, requirement)?)
 }
 
 /// Serves a LogoutRequest: ends the named sessions, here first, then at their other service providers.
@@ -102,7 +102,7 @@ fn trusted<'m>(
 /// # Errors
 /// [`LogoutError`] if the request is not valid or the server fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "saml.logout_request")]
-pub async fn requested(
+pub async fn accept_request(
     services: &Services,
     application: &str,
     incoming: &Incoming,
@@ -110,7 +110,7 @@ pub async fn requested(
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
-    let trusted = trusted(&provider, incoming)?;
+    let trusted = trusted_content(&provider, incoming)?;
     let (header, request) = match LogoutRequest::read(trusted.root()) {
         Ok(request) => (request.header.clone(), Ok(request)),
         // The header is checked first, so that only a known sender gets a response.
@@ -143,7 +143,7 @@ pub async fn requested(
         .as_ref()
         .map(|service| LogoutAnswer {
             application: provider.id.clone(),
-            destination: service.responses().checked(),
+            destination: service.responses().to_checked(),
             binding: service.binding,
             in_response_to: header.id.clone(),
             relay_state: incoming.relay_state().map(str::to_owned),
@@ -242,7 +242,7 @@ async fn refuse(
 ///
 /// # Errors
 /// [`LogoutError`] if the response is not valid or the server fails.
-pub async fn answered(
+pub async fn accept_response(
     services: &Services,
     application: &str,
     incoming: &Incoming,
@@ -250,7 +250,7 @@ pub async fn answered(
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
-    let trusted = trusted(&provider, incoming)?;
+    let trusted = trusted_content(&provider, incoming)?;
     let response = LogoutResponse::read(trusted.root())?;
     check_header(
         services,

@@ -81,7 +81,7 @@ pub async fn begin(
     // This server's page may name applications, so the browser must first send a request with its cookies.
     let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
     let end = match turns.iter().all(|turn| turn.outcome.is_some()) && !names {
-        true => Some(finished(services, continuation.clone(), &turns, &[]).await?),
+        true => Some(logout_end(services, continuation.clone(), &turns, &[]).await?),
         false => None,
     };
     let now = services.now();
@@ -237,7 +237,7 @@ pub async fn view(
         }
     }
     // The end is created before it is claimed, so that no failure can come between the two.
-    let finished = finished(services, logout.continuation.clone(), &turns, &held).await?;
+    let finished = logout_end(services, logout.continuation.clone(), &turns, &held).await?;
     Ok(match services.store.finish_saml_logout(id, now).await? {
         Transition::Done => LogoutView::Finished(finished),
         // Another request of this browser finished it. Its response may have been lost. If no browser held a session,
@@ -299,7 +299,7 @@ fn with_logout(
 }
 
 /// Returns the end, for a browser that held these sessions.
-async fn finished(
+async fn logout_end(
     services: &Services,
     continuation: LogoutContinuation,
     turns: &[LogoutTurn],
@@ -352,7 +352,7 @@ async fn answer_with(
     // An address that was removed in the meantime receives nothing.
     let is_registered = |provider: &Arc<ServiceProvider>| {
         with_logout(provider)
-            .is_some_and(|(_, service)| service.responses().checked() == answer.destination)
+            .is_some_and(|(_, service)| service.responses().to_checked() == answer.destination)
     };
     match services
         .store

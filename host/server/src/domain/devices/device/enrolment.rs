@@ -222,7 +222,7 @@ pub async fn enrol(
         return Ok(EnrolOutcome::BadProof);
     }
     if state == LinkState::Used {
-        return repeated(services, request, &enrolment, user).await;
+        return repeat_enrolment(services, request, &enrolment, user).await;
     }
     let others = services.store.devices_of(user.id).await?;
     if others.len() >= MOST_DEVICES {
@@ -270,14 +270,14 @@ pub async fn enrol(
             })
         }
         // A concurrent request used the link, perhaps with the same key.
-        Ok(Transition::NotOpen) => repeated(services, request, &enrolment, user).await,
+        Ok(Transition::NotOpen) => repeat_enrolment(services, request, &enrolment, user).await,
         Err(StoreError::Taken(_)) => Ok(EnrolOutcome::KeyTaken),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Returns the device that a link enrolled, if the request has the key of that device.
-async fn repeated(
+async fn repeat_enrolment(
     services: &Services,
     request: &EnrolmentRequest,
     enrolment: &Enrolment,

@@ -84,7 +84,7 @@ impl Reloads {
     }
 
     /// Records an exchange with plugins of these settings. `started_with` are the settings of the start.
-    pub(crate) fn exchanged(
+    pub(crate) fn record_exchange(
         &self,
         until: Timestamp,
         set: PluginSet,

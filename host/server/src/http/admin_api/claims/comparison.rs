@@ -100,7 +100,7 @@ struct DifferenceView {
 }
 
 /// Decodes the component of a candidate.
-fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
+fn decode_component(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     let component = component.map(|text| STANDARD.decode(text)).transpose();
     let component = component.ok().filter(|bytes| {
         bytes
@@ -157,7 +157,7 @@ pub(super) async fn compare(
     } = candidate;
     let candidate = Candidate {
         plugin,
-        component: decoded(component)?,
+        component: decode_component(component)?,
         config,
     };
     let command = TryCandidate {
