@@ -76,13 +76,12 @@ pub(crate) fn record_use(
 /// If there is no transaction.
 pub(crate) fn record_account_use(
     _transaction: &mut Connection,
-    (user, application): &(UserId, Did),
+    user: UserId,
+    application: &Did,
     now: Timestamp,
 ) -> Result<()> {
     record(|deferred| {
-        deferred
-            .account_uses
-            .push((*user, application.clone(), now));
+        deferred.account_uses.push((user, application.clone(), now));
     })
 }
 

@@ -70,7 +70,8 @@ pub(crate) async fn update(
 /// Deletes this version of a group. Members who had access only through it lose it.
 pub(crate) async fn delete(
     db: &mut Connection,
-    (id, version): (GroupId, i64),
+    id: GroupId,
+    version: i64,
     now: Timestamp,
 ) -> Result<VersionedWrite> {
     let locked =

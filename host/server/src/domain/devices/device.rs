@@ -95,7 +95,8 @@ pub async fn request(
     services: &Services,
     device: &Device,
     patience: u32,
-    (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
+    seen: &HashSet<ApprovalId>,
+    known: Option<AuditId>,
     language: Language,
 ) -> Result<Option<DeviceInbox>, InternalError> {
     let shown = seen.iter().copied().map(Change::Approval);

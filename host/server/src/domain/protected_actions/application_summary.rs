@@ -151,10 +151,12 @@ fn creation(name: &str) -> Message {
 
 /// Returns the summary of an update of a client.
 pub(super) fn updated_client(
-    (id, name): (&Did, &str),
+    id: &Did,
+    name: &str,
     before: &ClientState,
     after: &ClientState,
-    (members, sets_admin_scopes): (&[ChangedMember], bool),
+    members: &[ChangedMember],
+    sets_admin_scopes: bool,
 ) -> Message {
     let availability = availability(name, before.settings.enabled, after.settings.enabled);
     let mut effects = changed_members(name, members, availability);

@@ -25,8 +25,11 @@ pub(super) fn message(action: &ProtectedAction, group: &str, application: &str) 
             roles,
             replaced,
         } => assignment(
-            (assigned_group(*to, group), application, Some(id)),
-            (roles, replaced.as_deref()),
+            assigned_group(*to, group),
+            application,
+            Some(id),
+            roles,
+            replaced.as_deref(),
         ),
         ProtectedAction::RemoveAssignment {
             application: id,
@@ -45,8 +48,11 @@ fn assigned_group(assignee: Assignee, group: &str) -> Option<&str> {
 /// Returns the summary of an assignment, with its roles before and after. An application that the same change creates
 /// has no identifier yet.
 pub(super) fn assignment(
-    (group, application, id): (Option<&str>, &str, Option<&Did>),
-    (roles, replaced): (&[String], Option<&[String]>),
+    group: Option<&str>,
+    application: &str,
+    id: Option<&Did>,
+    roles: &[String],
+    replaced: Option<&[String]>,
 ) -> Message {
     let assigned = match group {
         None => Message::new("action-assign-everyone").text("application", application),
@@ -54,13 +60,14 @@ pub(super) fn assignment(
             .text("group", group)
             .text("application", application),
     };
-    with_roles(assigned, (roles, replaced), id)
+    with_roles(assigned, roles, replaced, id)
 }
 
 /// Returns the summary of access, with its roles before and after.
 pub(super) fn with_roles(
     access: Message,
-    (roles, replaced): (&[String], Option<&[String]>),
+    roles: &[String],
+    replaced: Option<&[String]>,
     application: Option<&Did>,
 ) -> Message {
     let now = match roles.is_empty() {

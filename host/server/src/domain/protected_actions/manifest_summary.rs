@@ -19,7 +19,8 @@ const LONGEST_WITH_HARMLESS: usize = 1_500;
 
 /// Returns the summary: all sensitive changes, and then as many of the others as fit.
 pub(super) fn message(
-    (owner, digest): (&str, &str),
+    owner: &str,
+    digest: &str,
     changes: ManifestChanges,
     objects: &[ManifestObject],
 ) -> Message {
@@ -71,10 +72,12 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
             } = application;
             let sets_admin_scopes = before.settings.admin_scopes != after.settings.admin_scopes;
             let change = updated_client(
-                (id, &unquoted(name)),
+                id,
+                &unquoted(name),
                 before,
                 after,
-                (members, sets_admin_scopes),
+                members,
+                sets_admin_scopes,
             );
             existing_application(owner, application, change)
         }
@@ -100,9 +103,11 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
             removed,
         } => group(
             owner,
-            (before.as_deref(), name),
+            before.as_deref(),
+            name,
             adopted_as.as_deref(),
-            (added, removed),
+            added,
+            removed,
         ),
         ManifestObject::DeletedGroup(name) => {
             Message::new("action-delete-group").text("group", unquoted(name))
@@ -116,8 +121,11 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
             let group = group.as_deref().map(unquoted);
             let name = unquoted(&application.name);
             assignment(
-                (group.as_deref(), &name, application.id.as_ref()),
-                (roles, replaced.as_deref()),
+                group.as_deref(),
+                &name,
+                application.id.as_ref(),
+                roles,
+                replaced.as_deref(),
             )
         }
         ManifestObject::RemovedAssignment { application, group } => {
@@ -134,7 +142,8 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
             Message::new("action-give-account")
                 .text("user", unquoted(user))
                 .text("application", unquoted(&application.name)),
-            (roles, replaced.as_deref()),
+            roles,
+            replaced.as_deref(),
             application.id.as_ref(),
         ),
         ManifestObject::DeletedAccount { user, application } => sentences([
@@ -162,9 +171,11 @@ fn existing_application(owner: &str, application: &ManagedApplication, change: M
 
 fn group(
     owner: &str,
-    (before, name): (Option<&str>, &str),
+    before: Option<&str>,
+    name: &str,
     adopted_as: Option<&str>,
-    (added, removed): (&[String], &[String]),
+    added: &[String],
+    removed: &[String],
 ) -> Message {
     let current = unquoted(before.unwrap_or(name));
     let mut effects = Vec::new();

@@ -186,7 +186,7 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             end_cooldown,
             device,
             ..
-        } => settled_report(names, *reported_at, (*end_cooldown, device.is_some())),
+        } => settled_report(names, *reported_at, *end_cooldown, device.is_some()),
         A::SetExternalAuthenticator {
             channel,
             identifier,
@@ -213,10 +213,12 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             members,
             sets_admin_scopes,
         } => application_summary::updated_client(
-            (id, application),
+            id,
+            application,
             before,
             after,
-            (members, *sets_admin_scopes),
+            members,
+            *sets_admin_scopes,
         ),
         A::UpdateServiceProvider {
             before,
@@ -251,7 +253,7 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             digest,
             changes,
             objects,
-        } => manifest_summary::message((owner, digest), *changes, objects),
+        } => manifest_summary::message(owner, digest, *changes, objects),
     }
 }
 
@@ -295,7 +297,8 @@ fn revoked_device(names: &SubjectNames) -> Message {
 fn settled_report(
     names: &SubjectNames,
     reported_at: Timestamp,
-    (ends_cooldown, revokes_device): (bool, bool),
+    ends_cooldown: bool,
+    revokes_device: bool,
 ) -> Message {
     let settled = Message::new("action-settle-report")
         .text("user", names.user.as_str())

@@ -124,7 +124,7 @@ pub async fn answer(
         return Ok(reject(login, "no active device with an agreed passkey"));
     };
     let by = AuditContext::new(Actor::Device(owner.device.id), from);
-    let Some(used) = verify(services, login, &owner, (answer, state), &by).await? else {
+    let Some(used) = verify(services, login, &owner, answer, state, &by).await? else {
         return Ok(PasskeySignInOutcome::Rejected);
     };
     let approval = new_approval(services, login, &owner, answer.is_same_device, context).await?;
@@ -204,7 +204,8 @@ async fn verify(
     services: &Services,
     login: &Login,
     owner: &PasskeyOwner,
-    (answer, state): (&PasskeyAnswer, DiscoverableAuthentication),
+    answer: &PasskeyAnswer,
+    state: DiscoverableAuthentication,
     by: &AuditContext,
 ) -> Result<Option<PasskeyUse>, InternalError> {
     let Some(RelyingParty(webauthn)) = &services.passkeys else {

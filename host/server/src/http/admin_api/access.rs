@@ -251,7 +251,8 @@ async fn list(
     let rows = page(
         &services,
         &application,
-        (query.q.text(), query.denied),
+        query.q.text(),
+        query.denied,
         query.after.as_deref(),
         query.limit,
     )
@@ -322,7 +323,7 @@ async fn export_of_application(
     Query(AccessExportQuery { q, denied }): Query<AccessExportQuery>,
 ) -> Result<Response, Problem> {
     let application: Did = id_of(&application, "application")?;
-    export::access_to(services, &caller, application, (q.text(), denied)).await
+    export::access_to(services, &caller, application, q.text(), denied).await
 }
 
 /// Export the applications that a user can open as CSV.

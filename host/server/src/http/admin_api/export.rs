@@ -150,7 +150,9 @@ pub(super) async fn export_users(
             let found = users::page(
                 &services,
                 q,
-                (state, role, UserOrder::default()),
+                state,
+                role,
+                UserOrder::default(),
                 after.as_deref(),
                 PageLimit::EXPORT,
             )
@@ -223,7 +225,8 @@ pub(super) async fn access_to(
     services: Arc<Services>,
     caller: &Caller,
     application: Did,
-    (q, denied): (Option<String>, bool),
+    q: Option<String>,
+    denied: bool,
 ) -> Result<Response, Problem> {
     admin::registered(&services, &application).await?;
     let entry = audit::entry(&services, Event::AccessExported, &caller.by)
@@ -237,7 +240,8 @@ pub(super) async fn access_to(
             let found = access_page::page(
                 &services,
                 &application,
-                (q, denied),
+                q,
+                denied,
                 after.as_deref(),
                 PageLimit::EXPORT,
             )

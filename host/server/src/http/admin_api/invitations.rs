@@ -185,7 +185,7 @@ pub(super) fn message(
     expires_at: Timestamp,
 ) -> InvitationMessage {
     let language = language_of(services, user);
-    let letter = Letter::invitation(services, language, (user.display_name(), link), expires_at);
+    let letter = Letter::invitation(services, language, user.display_name(), link, expires_at);
     InvitationMessage {
         subject: letter.subject(),
         text: letter.text(),

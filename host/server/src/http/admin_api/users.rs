@@ -199,9 +199,16 @@ async fn list(
         (None, None) => Some(admin::count_users(&services, query.state).await?),
         _ => None,
     };
-    let filter = (query.state, query.role, query.order.into());
-    let cursor = query.after.as_deref();
-    let rows = page(&services, q, filter, cursor, query.limit).await?;
+    let rows = page(
+        &services,
+        q,
+        query.state,
+        query.role,
+        query.order.into(),
+        query.after.as_deref(),
+        query.limit,
+    )
+    .await?;
     let ids: Vec<UserId> = rows.iter().map(|(_, user)| user.id).collect();
     let notes = admin::notes_of_users(&services, &ids).await?;
     let List { items, next } = List::from_rows(
@@ -222,7 +229,9 @@ async fn list(
 pub(super) async fn page(
     services: &Services,
     q: Option<String>,
-    (state, role, order): (Option<LifecycleState>, Option<ConsoleRole>, UserOrder),
+    state: Option<LifecycleState>,
+    role: Option<ConsoleRole>,
+    order: UserOrder,
     cursor: Option<&str>,
     limit: PageLimit,
 ) -> Result<Vec<(String, User)>, Problem> {

@@ -99,7 +99,9 @@ pub(in crate::http) fn operations(
 /// kind.
 pub(in crate::http) fn error_response(
     description: &str,
-    (media_type, schema, member): (&str, &str, &str),
+    media_type: &str,
+    schema: &str,
+    member: &str,
     kinds: &[&str],
 ) -> Value {
     json!({

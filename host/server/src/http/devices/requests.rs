@@ -105,7 +105,8 @@ pub(super) async fn list(
         &services,
         &device,
         patience,
-        (&shown, query.last_notification),
+        &shown,
+        query.last_notification,
         language,
     )
     .await?;

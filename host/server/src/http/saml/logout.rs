@@ -99,7 +99,7 @@ pub(crate) async fn notify(
     continuation: LogoutContinuation,
     browser: Digest,
 ) -> Result<Response, InternalError> {
-    let begun = logout::begin(services, ended, continuation, (Some(browser), None)).await?;
+    let begun = logout::begin(services, ended, continuation, Some(browser), None).await?;
     Ok(logout_page(services, language, begun))
 }
 

@@ -118,9 +118,11 @@ pub(crate) async fn proceed(
         let Ok(id) = id.parse::<SignOnId>() else {
             return Err(unusable_request());
         };
-        let by = (browser.digest(), browser.session_id());
         let now = services.now();
-        let claimed = services.store.claim_sign_on_request(id, by, now).await?;
+        let claimed = services
+            .store
+            .claim_sign_on_request(id, browser.digest(), browser.session_id(), now)
+            .await?;
         let claimed = claimed.ok_or_else(unusable_request)?;
         let login = LoginId::from_bytes(*id.as_bytes());
         Box::pin(continue_request(&services, &browser, login, claimed)).await

@@ -82,7 +82,7 @@ pub(crate) async fn scan(call: SignedCall) -> Result<Json<QrSignIn>, DeviceApiEr
         browser,
     } = call;
     let QrSignInToken { token } = parse(&body)?;
-    match qr_sign_in::scan(&services, &device, (&token, browser), origin).await? {
+    match qr_sign_in::scan(&services, &device, &token, browser, origin).await? {
         ScanOutcome::Asked {
             approval,
             login_page,

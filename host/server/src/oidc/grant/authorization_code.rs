@@ -125,7 +125,7 @@ pub async fn redeem(
     let access_token =
         AccessDraft::new(services, lifetime).issue(services, client, source, scopes, epoch)?;
     let refresh_token = refresh_expiry
-        .map(|expires_at| issue_refresh(services, grant.id, (0, epoch), expires_at))
+        .map(|expires_at| issue_refresh(services, grant.id, 0, epoch, expires_at))
         .transpose()?;
     let session_state = id_token::session_state(application, &grant.claims);
     let id_token =

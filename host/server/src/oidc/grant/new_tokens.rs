@@ -98,7 +98,8 @@ pub(super) fn refresh_expiry(services: &Services, granted: Timestamp) -> Option<
 pub(super) fn issue_refresh(
     services: &Services,
     family: FamilyId,
-    (counter, epoch): (u32, u32),
+    counter: u32,
+    epoch: u32,
     expires_at: Timestamp,
 ) -> Result<Secret, InternalError> {
     let grant = RefreshGrant {

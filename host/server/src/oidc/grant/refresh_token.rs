@@ -115,7 +115,7 @@ pub(super) async fn exchange(
         TokenScopes::Oidc(scopes.clone()),
         epoch,
     )?;
-    let refresh_token = issue_refresh(services, family.id, (counter, epoch), refresh_expiry)?;
+    let refresh_token = issue_refresh(services, family.id, counter, epoch, refresh_expiry)?;
     let session_state = claims
         .as_ref()
         .and_then(|claims| id_token::session_state(application, claims));

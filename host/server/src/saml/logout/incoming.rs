@@ -156,13 +156,13 @@ pub async fn accept_request(
                 what,
             };
             let status = what.status();
-            return refuse(services, (answer, id), status, unsupported.into()).await;
+            return refuse(services, answer, id, status, unsupported.into()).await;
         }
     };
     let Some(sessions) = named_sessions(services, &provider, &request, trusted.is_signed()).await?
     else {
         let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
-        return refuse(services, (answer, id), status, Unanswerable::Principal).await;
+        return refuse(services, answer, id, status, Unanswerable::Principal).await;
     };
     let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NONE);
     let mut ended = SessionEnd::default();
@@ -180,7 +180,7 @@ pub async fn accept_request(
         .participants
         .retain(|other| other.application != provider.id);
     let continuation = answer.map_or(LogoutContinuation::Page, LogoutContinuation::Respond);
-    Ok(begin(services, ended, continuation, (None, Some(id))).await?)
+    Ok(begin(services, ended, continuation, None, Some(id)).await?)
 }
 
 /// Returns the id of the logout that a message begins. It cannot be guessed. Another message with the same `ID` has
@@ -221,7 +221,8 @@ fn check_request(
 /// repeated request gets the same status, so the rejection is stored like a logout.
 async fn refuse(
     services: &Services,
-    (answer, id): (Option<LogoutAnswer>, LogoutId),
+    answer: Option<LogoutAnswer>,
+    id: LogoutId,
     status: Status,
     why: Unanswerable,
 ) -> Result<LogoutStart, LogoutError> {
@@ -235,7 +236,7 @@ async fn refuse(
         second: status.second,
     };
     let nothing = SessionEnd::default();
-    Ok(begin(services, nothing, rejection, (None, Some(id))).await?)
+    Ok(begin(services, nothing, rejection, None, Some(id)).await?)
 }
 
 /// Accepts a LogoutResponse, which is the result of a turn. Returns the logout, which continues.

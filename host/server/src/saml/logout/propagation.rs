@@ -57,7 +57,8 @@ pub async fn begin(
     services: &Services,
     ended: SessionEnd,
     continuation: LogoutContinuation,
-    (browser, id): (Option<Digest>, Option<LogoutId>),
+    browser: Option<Digest>,
+    id: Option<LogoutId>,
 ) -> Result<LogoutStart, InternalError> {
     let mut turns = Vec::with_capacity(ended.participants.len());
     for Participation {

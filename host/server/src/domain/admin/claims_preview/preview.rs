@@ -311,7 +311,8 @@ impl PreviewSubject {
                     services,
                     plugins,
                     provider,
-                    (user, account),
+                    user,
+                    account,
                     authentication,
                 )
                 .await;

@@ -264,7 +264,7 @@ async fn execute(
         AdminWrite::AdoptGroup(id, key) => {
             manage(db, ADOPT_GROUP, id.to_string(), management(Some(key))).await
         }
-        AdminWrite::DeleteGroup(id, version) => groups::delete(db, (*id, *version), now).await,
+        AdminWrite::DeleteGroup(id, version) => groups::delete(db, *id, *version, now).await,
         AdminWrite::ChangeMembers(group, change) => {
             members::change_members(db, *group, change, now).await?;
             Ok(VersionedWrite::Done)

@@ -243,8 +243,8 @@ impl UnrecordedUse {
         if let Some(application) = &self.application {
             deferred::record_use(db, application, now)?;
         }
-        if let Some(of_user) = &self.of_user {
-            deferred::record_account_use(db, of_user, now)?;
+        if let Some((user, application)) = &self.of_user {
+            deferred::record_account_use(db, *user, application, now)?;
         }
         Ok(())
     }
