@@ -247,9 +247,6 @@ fn database_options(settings: &Settings) -> DatabaseOptions {
 }
 
 /// Returns the context that authenticates the audit log.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn chain_context(
     root_secret: &RootSecret,
     entropy: &SharedEntropy,

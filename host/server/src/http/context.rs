@@ -94,9 +94,6 @@ impl Browser {
     }
 
     /// The session of the browser and its user, or `None` if the browser is not signed in.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub(crate) async fn signed_in(
         &self,
         services: &Services,

@@ -32,9 +32,6 @@ pub struct SealingKey {
 
 impl SealingKey {
     /// Returns a key of this generation.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn new(
         generation: u32,
         seals_from: Timestamp,
@@ -73,9 +70,6 @@ impl SealingKeys {
     }
 
     /// Returns a set with one key, which seals at all times.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn single(key: SymmetricKey) -> Result<Self, KeyError> {
         let key = SealingKey::new(1, Timestamp::from_millis(0), key)?;
         Self::new(vec![Arc::new(key)])
@@ -124,9 +118,6 @@ impl SealingKeys {
     }
 
     /// Seals `plain` for `purpose`.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn seal(
         &self,
         purpose: &str,

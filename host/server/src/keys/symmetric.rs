@@ -73,9 +73,6 @@ impl SymmetricKey {
 
     /// Derives 32 bytes from `message`, for `purpose`: HMAC-SHA256 with a key of that purpose. Without this key they
     /// cannot be distinguished from random bytes.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn derive(&self, purpose: &str, message: &[u8]) -> Result<[u8; 32], KeyError> {
         let key = Zeroizing::new(hmac(&*self.0, purpose.as_bytes())?);
         hmac(&*key, message)
@@ -108,9 +105,6 @@ impl RootSecret {
 
     /// Derives 32 bytes from `message`, for `purpose`. Without the root secret they cannot be distinguished from random
     /// bytes.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn derive(&self, purpose: &str, message: &[u8]) -> Result<[u8; 32], KeyError> {
         self.0.derive(purpose, message)
     }

@@ -105,9 +105,6 @@ impl TokenSealer {
     }
 
     /// Returns the text of an access token of this epoch.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn seal_access(
         &self,
         grant: &AccessGrant,
@@ -136,9 +133,6 @@ impl TokenSealer {
     }
 
     /// Returns the text of a refresh token of this epoch.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn seal_refresh(
         &self,
         grant: &RefreshGrant,

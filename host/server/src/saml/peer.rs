@@ -18,9 +18,6 @@ use assent_saml_core::xml::{Signer, TrustedKey};
 const OLDEST: Duration = Duration::from_secs(5 * 60);
 
 /// Returns the service provider that a path names.
-///
-/// # Errors
-/// If the database fails.
 pub async fn find(
     services: &Services,
     application: &str,

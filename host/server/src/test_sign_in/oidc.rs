@@ -31,9 +31,6 @@ use assent_model::token::prefix;
 const SHOWN: usize = 8;
 
 /// Returns the address at which a test sign-in begins, and the parameters of the request.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn request(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -79,9 +76,6 @@ pub fn request(
 }
 
 /// Returns whether a request is the response to a test sign-in's own request. No other request ends it.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn is_answer(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -93,9 +87,6 @@ pub fn is_answer(
 }
 
 /// Processes the response of a test sign-in, and ends it.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn take_up(
     services: &Services,
     open: &OpenTestSignIn,

@@ -27,9 +27,6 @@ use assent_saml_core::xml::Element;
 const SIGNATURE_VALUE: &str = "ds:SignatureValue";
 
 /// Returns the address at which a test sign-in begins, and the content of the request.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn request(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -68,9 +65,6 @@ pub fn request(
 }
 
 /// Returns whether a form contains the response of a test sign-in that this server created. No other form ends it.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn is_answer(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -92,9 +86,6 @@ struct ResponseContent {
 }
 
 /// Processes the response of a test sign-in, and ends it.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn take_up(
     services: &Services,
     open: &OpenTestSignIn,

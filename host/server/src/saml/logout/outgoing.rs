@@ -64,9 +64,6 @@ pub(super) async fn request(
 }
 
 /// Creates the response to the requesting service provider (SAML core section 3.7.2).
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn respond(
     services: &Services,
     provider: &ServiceProvider,

@@ -50,9 +50,6 @@ pub enum LogoutEnd {
 
 /// Begins to notify the service providers of an ended session. `browser` is the browser that signed out, and `id` that
 /// of the logout if a repeated request must lead to the same one, which is then stored even if no one is notified.
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn begin(
     services: &Services,
     ended: SessionEnd,
@@ -108,9 +105,6 @@ pub async fn begin(
 }
 
 /// Whether the logout of a repeated message is stored. Another request may store it at this moment.
-///
-/// # Errors
-/// If the database fails.
 pub(super) async fn has_begun(services: &Services, id: LogoutId) -> Result<bool, InternalError> {
     for look in 0..LOOKS {
         if look > 0 {
@@ -127,9 +121,6 @@ pub(super) async fn has_begun(services: &Services, id: LogoutId) -> Result<bool,
 /// Returns the logout that this browser has just begun and after which it continues there, for a repeated sign-out. A
 /// sign-out for another application is not a repeated one, and continues elsewhere. `waits` is whether another request
 /// may begin it at this moment.
-///
-/// # Errors
-/// If the database fails.
 pub async fn recent(
     services: &Services,
     browser: Digest,
@@ -180,9 +171,6 @@ pub enum LogoutView {
 /// another browser comes first, for example because a service provider sends the request itself, no notice is sent. If
 /// another browser comes later, it sees nothing. The page at the end names only applications of sessions that the
 /// browser held.
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn view(
     services: &Services,
     id: LogoutId,
@@ -262,9 +250,6 @@ fn sessions_held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
 
 /// Returns the request to the service provider of the current turn. Returns `None` if it is not its turn, or if this
 /// browser must not notify it.
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn ask(
     services: &Services,
     id: LogoutId,
