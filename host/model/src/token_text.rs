@@ -28,7 +28,6 @@ pub enum TokenTextError {
     Damaged,
 }
 
-/// Returns the number of digits of a value with this number of bytes.
 const fn digits(bytes: usize) -> usize {
     (bytes * 8 * 1_000).div_ceil(DIGIT_BITS)
 }
@@ -119,7 +118,6 @@ fn without_inserted(text: &str) -> String {
     joined.replace("=3D", "=").replace("=3d", "=")
 }
 
-/// Returns the check of a text.
 fn check(text: &str) -> String {
     let mut rest = crc32fast::hash(text.as_bytes());
     let mut digits = [b'1'; CHECK];

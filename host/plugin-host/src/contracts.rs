@@ -9,7 +9,6 @@ use crate::{approval, claims};
 pub(crate) struct Contracts(Vec<ContractVersion>);
 
 impl Contracts {
-    /// Returns the released versions.
     pub(crate) fn released() -> Self {
         Self(vec![
             claims::v1::VERSION,

@@ -105,7 +105,6 @@ impl Meter {
         self.fuel.record(usage.fuel);
     }
 
-    /// Returns the metrics.
     pub(super) fn metrics(&self) -> PluginMetrics {
         let quantiles = |histogram: &Histogram| Quantiles {
             p50: histogram.quantile(0.5),

@@ -194,7 +194,6 @@ impl Queue {
         self.held.is_empty() && self.lines.is_empty()
     }
 
-    /// Wakes the sleeping clocks.
     fn wake_clocks(&self, busy: &Condvar) {
         if self.sleeping > 0 {
             busy.notify_all();

@@ -70,7 +70,6 @@ impl Case {
         }
     }
 
-    /// Returns the fixture and its differences as text.
     fn report(&self, differences: &[String]) -> String {
         match self {
             Self::Mapper(named) => fixtures::report(named, differences),
@@ -297,7 +296,6 @@ async fn channel(bench: &Workbench, fixture: &ChannelFixture) -> Result<Vec<Stri
 /// The result of a channel's call.
 type ChannelResult = Result<ChannelOutcome, ChannelFailureKind>;
 
-/// Returns the channel of a fixture.
 fn scripted_channel(
     bench: &Workbench,
     fixture: &ChannelFixture,

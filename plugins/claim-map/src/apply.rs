@@ -79,7 +79,6 @@ fn applies(rule: &Rule, output: Output<'_>, facts: &Facts<'_>) -> bool {
             .is_some_and(|conditions| all_hold(conditions, facts))
 }
 
-/// Returns whether all conditions hold.
 fn all_hold(conditions: &Conditions, facts: &Facts<'_>) -> bool {
     let Conditions {
         role,

@@ -420,7 +420,6 @@ fn keys(rule: &Rule) -> Vec<&'static str> {
         .collect()
 }
 
-/// Returns the texts of a rule that are templates.
 fn templates(rule: &Rule) -> impl Iterator<Item = &str> {
     let mut found = Vec::new();
     let mut left: Vec<&Value> = rule.default.iter().chain(&rule.value).collect();
@@ -465,7 +464,6 @@ fn claim_of(rule: &Rule) -> Option<&str> {
     }
 }
 
-/// Returns whether a rule reads a claim.
 fn reads(rule: &Rule, claim: &str) -> bool {
     let from = rule.from.iter().flat_map(|names| &names.0);
     let conditions = [&rule.when, &rule.unless]

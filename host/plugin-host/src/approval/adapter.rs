@@ -13,7 +13,6 @@ pub(super) const IMPORTS: &[&str] = &[
     "assent:host/clock@1.0.0",
 ];
 
-/// Returns a linker with these imports.
 pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<CallState>> {
     let mut linker = Linker::<CallState>::new(component.engine());
     log::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;

@@ -164,7 +164,6 @@ impl Runner {
         &self.name
     }
 
-    /// Returns the limits of each call.
     pub(crate) const fn limits(&self) -> &CallLimits {
         &self.limits
     }

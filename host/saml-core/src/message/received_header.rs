@@ -27,7 +27,6 @@ impl Header {
         }
     }
 
-    /// Returns the error for an unsupported message with this header.
     pub(super) fn unsupported(&self, what: UnsupportedError) -> MessageError {
         MessageError::Unsupported {
             header: Box::new(self.clone()),

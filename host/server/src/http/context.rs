@@ -142,7 +142,6 @@ impl Browser {
         self.origin.address.into()
     }
 
-    /// The source of a sign-in in this browser.
     pub(crate) fn source(&self, services: &Services) -> SignInSource {
         SignInSource {
             network: self.network(),

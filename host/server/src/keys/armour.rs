@@ -25,7 +25,6 @@ pub(super) struct Block {
     pub der: Vec<u8>,
 }
 
-/// Whether a text contains a private key.
 pub(super) fn has_private_key(text: &str) -> bool {
     text.contains("PRIVATE KEY")
         || inner_text(text).is_some_and(|text| text.contains("PRIVATE KEY"))

@@ -160,7 +160,6 @@ impl TestFailure {
         }
     }
 
-    /// Returns the result with this failure.
     fn outcome(self, mut result: Map<String, Value>) -> (TestSignInOutcome, Value) {
         result.insert("error".to_owned(), json!(self.error));
         result.insert("error_description".to_owned(), json!(self.description));

@@ -172,7 +172,6 @@ fn without_signatures(xml: &str) -> String {
     stripped + rest
 }
 
-/// Returns the response from the body of a form.
 fn posted_response(body: &[u8]) -> String {
     let mut pairs = form_urlencoded::parse(body);
     let value = pairs

@@ -300,7 +300,6 @@ impl AuditFilter {
         (first, end.unwrap_or_else(|| "g".to_owned()))
     }
 
-    /// The conditions with an index.
     fn index_conditions(&self) -> Vec<IndexCondition> {
         let conditions = [
             indexed!(self.user.map(|user| user.to_string()), "user_id", "$1"),

@@ -119,7 +119,6 @@ pub(crate) fn restore(mark: &Mark) {
     });
 }
 
-/// Inserts the rows of the changes.
 pub(crate) async fn insert_changes(db: &mut Connection, deferred: &Deferred) -> Result<()> {
     for rows in deferred.changes.chunks(ROWS) {
         let values = rows.iter().map(|change| [change.to_string().into()]);

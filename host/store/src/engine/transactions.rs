@@ -99,7 +99,6 @@ impl Transactions {
         }
     }
 
-    /// The measurements of the transactions.
     pub(crate) const fn measurements(&self) -> &Arc<Measurements> {
         &self.measurements
     }
@@ -337,7 +336,6 @@ fn is_consequence(error: &StoreError) -> bool {
     }
 }
 
-/// The failure of the job with this index.
 fn failure(error: StoreError, index: usize) -> TransactionError {
     TransactionError {
         culprit: too_long(&error).then_some(index),

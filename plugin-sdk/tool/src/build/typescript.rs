@@ -165,7 +165,6 @@ impl Project<'_> {
         Ok(())
     }
 
-    /// Returns a command of an installed package.
     fn package(&self, command: &str, package: &str) -> Result<Command> {
         let program = self.installed_file(&format!(".bin/{command}"), package)?;
         let mut command = Command::new(program);

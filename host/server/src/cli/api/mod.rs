@@ -39,7 +39,6 @@ impl Commands {
         Ok(Self { document })
     }
 
-    /// Adds the commands to the command line.
     pub(super) fn add_to(&self, root: clap::Command) -> clap::Command {
         let operations = self.document.operations.iter();
         operations.fold(root, |root, operation| self.with(root, 0, operation))

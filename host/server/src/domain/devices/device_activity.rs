@@ -115,7 +115,6 @@ async fn over(
     Ok(over.collect())
 }
 
-/// Returns the request of an entry.
 fn request(entry: &Entry) -> Option<&Value> {
     entry.detail.get("request")
 }

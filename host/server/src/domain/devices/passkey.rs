@@ -378,7 +378,6 @@ pub(super) async fn claim<S: DeserializeOwned>(
     Ok(state.map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?)
 }
 
-/// Returns a credential in the form of the store.
 pub(crate) fn to_stored(credential: &Passkey) -> Result<PasskeyCredential, InternalError> {
     Ok(PasskeyCredential {
         id: credential.cred_id().to_vec(),

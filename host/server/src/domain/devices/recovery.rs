@@ -212,7 +212,6 @@ pub async fn redeem(
     Ok(Some(enrolment::enrolment_path(&token)))
 }
 
-/// Returns the token of the link that a code created in a browser.
 fn link_token(
     services: &Services,
     id: EnrolmentId,

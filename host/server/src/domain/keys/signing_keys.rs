@@ -307,7 +307,6 @@ fn published_key(services: &Services, algorithm: SigningAlgorithm) -> Option<Kno
     keys_of(services, algorithm).find(|key| key.life.stage == KeyStage::Published)
 }
 
-/// Returns the audit entry about a published key.
 fn published_entry(
     services: &Services,
     algorithm: SigningAlgorithm,
@@ -353,7 +352,6 @@ fn signing_key(services: &Services, algorithm: SigningAlgorithm) -> Result<Known
         .ok_or(KeyError::NoneToSign(algorithm))
 }
 
-/// Returns a new key of the next generation.
 async fn next_key(
     services: &Services,
     algorithm: SigningAlgorithm,

@@ -154,7 +154,6 @@ fn action_of(user: UserId) -> Result<(ProtectedAction, Digest), InternalError> {
     Ok((action, digest))
 }
 
-/// Returns the device that approved a request.
 async fn approving_device(
     services: &Services,
     id: ActionApprovalId,

@@ -111,7 +111,6 @@ pub(super) fn applied_metadata(
     sentences([change].into_iter().chain(changed_provider(before, after)))
 }
 
-/// Returns the summary of a new client.
 pub(super) fn new_client(client: &ClientState) -> Message {
     sentences(
         [creation(&client.name), administers(client)]
@@ -149,7 +148,6 @@ fn creation(name: &str) -> Message {
     Message::new("action-create-application").text("application", unquoted(name))
 }
 
-/// Returns the summary of an update of a client.
 pub(super) fn updated_client(
     id: &Did,
     name: &str,

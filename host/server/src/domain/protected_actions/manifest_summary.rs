@@ -218,7 +218,6 @@ fn group(
     sentences(effects)
 }
 
-/// Returns all names of a list.
 fn quoted(names: &[String]) -> Message {
     quoted_list(names.iter().map(String::as_str))
 }

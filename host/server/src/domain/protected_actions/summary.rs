@@ -134,7 +134,6 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
     })
 }
 
-/// Returns the current name of a group.
 async fn group_name(store: &Store, group: GroupId) -> Result<String> {
     let found = store.group(group).await?;
     let group = found.ok_or(SummaryError::Gone("group"))?;
@@ -338,7 +337,6 @@ fn credential(action: &ProtectedAction, application: &str) -> Message {
     }
 }
 
-/// Returns the summary of an action on the plugins.
 fn plugins(action: &ProtectedAction) -> Message {
     use ProtectedAction as A;
     match action {

@@ -94,7 +94,6 @@ impl From<OrderQuery> for ApplicationOrder {
     }
 }
 
-/// Returns the view of an application's usage.
 fn usage_view(application: &Did, usage: ApplicationUsage) -> UsageView {
     let ApplicationUsage {
         users,

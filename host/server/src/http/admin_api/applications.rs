@@ -153,7 +153,6 @@ pub(super) enum AnyChange {
 }
 
 impl AnyChange {
-    /// Reads a body for an application of a protocol.
     fn read(protocol: Protocol, body: &Bytes) -> Result<Self, Problem> {
         match protocol {
             Protocol::OpenidConnect => parse_change(body).map(Self::Client),

@@ -149,7 +149,6 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
     }
 }
 
-/// Returns the body of a request.
 pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
     Bytes::from_request(request, state)
         .await

@@ -194,7 +194,6 @@ impl LineCount<'_> {
     }
 }
 
-/// Returns the lines of a table.
 pub(super) fn lines<C: AsRef<str>>(
     rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
 ) -> std::io::Result<Vec<u8>> {

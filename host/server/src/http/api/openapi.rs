@@ -29,7 +29,6 @@ impl DocumentParts {
         self.schemas.extend(schemas);
     }
 
-    /// Adds an operation.
     pub(in crate::http) fn add_operation(
         &mut self,
         path: String,
@@ -76,7 +75,6 @@ pub(in crate::http) fn extend(document: &mut Value, pointer: &str, members: Valu
     }
 }
 
-/// Returns the operations of a path, with their methods.
 pub(in crate::http) fn operations(
     item: PathItem,
 ) -> impl Iterator<Item = (Method, Map<String, Value>)> {

@@ -245,12 +245,10 @@ fn never_stored(mut response: Response) -> Response {
     response
 }
 
-/// Whether the body is a form.
 pub(crate) fn is_form(headers: &HeaderMap) -> bool {
     header_text::media_type(headers) == "application/x-www-form-urlencoded"
 }
 
-/// Returns the `Authorization` header.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
     headers.get(AUTHORIZATION).map(text_of)
 }

@@ -184,7 +184,6 @@ pub(crate) fn too_many_callbacks(exhausted: RateLimitError) -> Response {
     with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
 }
 
-/// The response to a request for an image.
 pub(crate) fn too_many_images(exhausted: RateLimitError) -> Response {
     with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
 }

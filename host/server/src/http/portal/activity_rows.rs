@@ -147,7 +147,6 @@ fn row_with_request(
     ActivityRow { request, ..row }
 }
 
-/// Returns the id of the request in an entry.
 fn request_of(entry: &Entry) -> Option<&str> {
     entry.detail.get("request").and_then(Value::as_str)
 }

@@ -247,7 +247,6 @@ async fn grant(
     ))
 }
 
-/// Ends the login with an error for the application.
 async fn end_with_error(
     services: &Services,
     login: OpenLogin,

@@ -61,7 +61,6 @@ impl AccessDraft {
         }
     }
 
-    /// Returns the token.
     pub(super) fn issue(
         &self,
         services: &Services,

@@ -85,7 +85,6 @@ impl Migration {
         self.name
     }
 
-    /// The digest of the statements.
     pub(crate) fn digest(&self) -> String {
         Digest::sha256(self.text.as_bytes()).to_text()
     }

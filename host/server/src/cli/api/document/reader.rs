@@ -254,7 +254,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the name of the schema in a reference.
 fn reference(schema: &Value) -> Option<&str> {
     schema
         .get("$ref")?

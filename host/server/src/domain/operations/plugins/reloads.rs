@@ -68,7 +68,6 @@ pub enum ReloadError {
     Load(#[from] LoadError),
 }
 
-/// Returns the plugins' table of the settings.
 pub(crate) fn table(settings: &config::Settings) -> serde_json::Value {
     serde_json::to_value(&settings.plugins).unwrap_or_default()
 }

@@ -99,7 +99,6 @@ struct DifferenceView {
     candidate: Option<Value>,
 }
 
-/// Decodes the component of a candidate.
 fn decode_component(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     let component = component.map(|text| STANDARD.decode(text)).transpose();
     let component = component.ok().filter(|bytes| {

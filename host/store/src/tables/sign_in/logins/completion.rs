@@ -49,7 +49,6 @@ pub enum Completion {
 }
 
 impl Completion {
-    /// The stored answer.
     fn answer(&self) -> LoginAnswer {
         let signed_in = |session, is_new, grant: Option<&IssuedGrant>| LoginAnswer::SignedIn {
             session,
@@ -118,7 +117,6 @@ impl IssuedGrant {
         }
     }
 
-    /// The id of the authorization code.
     fn code(&self) -> Option<FamilyId> {
         match self {
             Self::Code(code) => Some(code.id),
@@ -126,7 +124,6 @@ impl IssuedGrant {
         }
     }
 
-    /// The session of the grant.
     const fn session(&self) -> SessionId {
         match self {
             Self::Code(code) => code.subject.session_id,
