@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram as Recorded;
 
-use crate::spans::field;
+use crate::export::number;
 
 /// The unit of a histogram, and the upper bounds of its buckets. Values are recorded with a precision of 1%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,15 +174,6 @@ impl Histogram {
     fn lock(&self) -> MutexGuard<'_, Option<State>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Converts a number for samples and bounds. A measurement needs no more digits than a float has.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a measurement needs no more digits than a float has"
-)]
-pub fn number(count: impl TryInto<i64>) -> f64 {
-    field(count) as f64
 }
 
 #[cfg(test)]

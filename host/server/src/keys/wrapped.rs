@@ -237,7 +237,7 @@ mod tests {
         let both = masters(2, Some(1)).unwrap(&stored, &SystemEntropy).unwrap();
         let purpose = WrappedKeyPurpose::Sealing(99);
         let forged = SymmetricKey::generate(&SystemEntropy);
-        let forged = wrap(&*master(1), (purpose, NOW), &forged, &SystemEntropy).unwrap();
+        let forged = wrap(&*master(1), purpose, NOW, &forged, &SystemEntropy).unwrap();
         let stored = [stored, both.to_add, vec![forged]].concat();
         let after = masters(2, Some(1)).unwrap(&stored, &SystemEntropy).unwrap();
         let generations: Vec<u32> = after.sealing.iter().map(|key| key.generation).collect();
