@@ -65,7 +65,7 @@ impl SignedInPage {
         Self {
             who: display_name(&signed_in.id_token),
             claims: claims(&signed_in.id_token),
-            userinfo: signed_in.userinfo.as_ref().map(indented),
+            userinfo: signed_in.userinfo.as_ref().map(indented_json),
             signs_out_everywhere: signed_in.sign_out.is_some(),
         }
     }
@@ -73,7 +73,7 @@ impl SignedInPage {
 
 impl FailedPage {
     /// Creates the page for an error response of the provider (RFC 6749 section 4.1.2.1).
-    pub fn refused(code: &str, description: Option<&str>) -> Self {
+    pub fn of_response(code: &str, description: Option<&str>) -> Self {
         let (title, explanation) = match code {
             "access_denied" => (
                 "You were not signed in",
@@ -101,7 +101,7 @@ impl FailedPage {
     }
 
     /// Creates the page for an error on the demo's side of the protocol.
-    pub fn failed(explanation: &str, detail: Option<String>) -> Self {
+    pub fn of_failure(explanation: &str, detail: Option<String>) -> Self {
         Self {
             title: "The sign-in failed".into(),
             explanation: explanation.into(),
@@ -143,10 +143,10 @@ fn claims(claims: &Map<String, Value>) -> Vec<Claim> {
 
 fn embedded_json(text: &str) -> Option<String> {
     let value: Value = serde_json::from_str(text).ok()?;
-    (value.is_object() || value.is_array()).then(|| indented(&value))
+    (value.is_object() || value.is_array()).then(|| indented_json(&value))
 }
 
-fn indented(value: &Value) -> String {
+fn indented_json(value: &Value) -> String {
     // The alternate form of a JSON value's `Display` is indented and cannot fail.
     format!("{value:#}")
 }

@@ -583,19 +583,19 @@ fn claims_are_shown_unchanged_and_embedded_json_is_decoded() {
 #[test]
 fn error_codes_have_their_own_titles() {
     assert_eq!(
-        FailedPage::refused("access_denied", None).title,
+        FailedPage::of_response("access_denied", None).title,
         "You were not signed in"
     );
     assert_eq!(
-        FailedPage::refused("login_required", None).title,
+        FailedPage::of_response("login_required", None).title,
         "You are not signed in yet"
     );
     assert_eq!(
-        FailedPage::refused("server_error", None).title,
+        FailedPage::of_response("server_error", None).title,
         "The sign-in is not available"
     );
     assert_eq!(
-        FailedPage::refused("invalid_scope", None).title,
+        FailedPage::of_response("invalid_scope", None).title,
         "The sign-in failed"
     );
 }

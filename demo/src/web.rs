@@ -90,7 +90,7 @@ async fn login(State(demo): Shared, Query(login): Query<Login>) -> Response {
     if let Err(error) = demo.relying_party.check_issuer(login.iss.as_deref()) {
         return page(
             StatusCode::BAD_REQUEST,
-            &FailedPage::failed("The link was rejected.", Some(error.to_string())),
+            &FailedPage::of_failure("The link was rejected.", Some(error.to_string())),
         );
     }
     match demo
@@ -114,7 +114,7 @@ async fn login(State(demo): Shared, Query(login): Query<Login>) -> Response {
             );
             page(
                 StatusCode::BAD_GATEWAY,
-                &FailedPage::failed(&sentence, Some(format!("{error:#}"))),
+                &FailedPage::of_failure(&sentence, Some(format!("{error:#}"))),
             )
         }
     }
@@ -141,24 +141,27 @@ async fn callback(
     let Some(pending) = pending else {
         let sentence =
             "This response does not belong to a sign-in of this browser, or was used already.";
-        return page(StatusCode::BAD_REQUEST, &FailedPage::failed(sentence, None));
+        return page(
+            StatusCode::BAD_REQUEST,
+            &FailedPage::of_failure(sentence, None),
+        );
     };
     if let Err(error) = demo.relying_party.check_issuer(answer.iss.as_deref()) {
         return page(
             StatusCode::BAD_REQUEST,
-            &FailedPage::failed("The response was rejected.", Some(error.to_string())),
+            &FailedPage::of_failure("The response was rejected.", Some(error.to_string())),
         );
     }
     if let Some(code) = answer.error {
         return page(
             StatusCode::OK,
-            &FailedPage::refused(&code, answer.error_description.as_deref()),
+            &FailedPage::of_response(&code, answer.error_description.as_deref()),
         );
     }
     let Some(code) = answer.code else {
         return page(
             StatusCode::BAD_REQUEST,
-            &FailedPage::failed("The response contains neither a code nor an error.", None),
+            &FailedPage::of_failure("The response contains neither a code nor an error.", None),
         );
     };
     match demo.relying_party.finish(pending, code).await {
@@ -177,7 +180,7 @@ async fn callback(
             let sentence = "The provider's response did not pass the checks.";
             page(
                 StatusCode::BAD_GATEWAY,
-                &FailedPage::failed(sentence, Some(format!("{error:#}"))),
+                &FailedPage::of_failure(sentence, Some(format!("{error:#}"))),
             )
         }
     }

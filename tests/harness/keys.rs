@@ -46,7 +46,7 @@ pub async fn give_keys(url: &str, master: &FileMasterKey, now: Timestamp) {
         (WrappedKeyPurpose::Root, &root),
         (WrappedKeyPurpose::Sealing(1), &shared.sealing),
     ] {
-        let wrapped = keys::wrap(master, (purpose, now), key, &SystemEntropy);
+        let wrapped = keys::wrap(master, purpose, now, key, &SystemEntropy);
         all.push(wrapped.expect("wrapped"));
     }
     let added = database.add_first_wrapped_keys(&all).await;

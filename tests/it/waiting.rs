@@ -64,7 +64,7 @@ async fn inbox(
     device: &Device,
     shown: &HashSet<ApprovalId>,
 ) -> Result<Option<DeviceInbox>, InternalError> {
-    device::request(services, device, PATIENT, (shown, None), Language::English).await
+    device::request(services, device, PATIENT, shown, None, Language::English).await
 }
 
 /// Returns the numbers of requests and notifications.

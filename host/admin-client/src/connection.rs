@@ -12,7 +12,7 @@ use serde_json::Value;
 use url::Url;
 
 use assent_model::secret::Secret;
-use assent_model::text::{decoded, without_mark};
+use assent_model::text::{to_utf8, without_mark};
 use assent_model::token::prefix;
 use assent_model::token_text;
 
@@ -308,7 +308,7 @@ impl ServerConnection {
                     .context("--token-file -")?;
                 Some(line)
             }
-            Some(file) => Some(std::fs::read(file).and_then(decoded).map_err(|error| {
+            Some(file) => Some(std::fs::read(file).and_then(to_utf8).map_err(|error| {
                 CommandError::usage(format!("--token-file {}: {error}", file.display()))
             })?),
             None => std::env::var(TOKEN).ok(),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use assent_model::id::{AccountId, Did, GroupId, UserId};
-use assent_model::name::{folded, is_same_name};
+use assent_model::name::{folded_form, is_same_name};
 
 use crate::connection::Api;
 use crate::error::{CommandError, ErrorKind};
@@ -142,7 +142,7 @@ fn is_called(kind: ResourceKind, one: &Value, text: &str) -> bool {
     let is = |name: &&str| !text.is_empty() && member(one, name) == text;
     match kind {
         ResourceKind::Application => is(&"name"),
-        ResourceKind::Group => folded(member(one, "name")) == folded(text),
+        ResourceKind::Group => folded_form(member(one, "name")) == folded_form(text),
         ResourceKind::User | ResourceKind::Account => {
             ["name", "email"]
                 .iter()

@@ -86,7 +86,7 @@ impl ClaimsRequest {
     }
 
     /// Returns the request without the claims of scopes outside this set.
-    pub fn allowed(&self, scopes: &Scopes) -> Self {
+    pub fn within_scopes(&self, scopes: &Scopes) -> Self {
         self.clone()
             .retaining(|name| Scope::of_claim(name).is_none_or(|scope| scopes.has(scope)))
     }

@@ -2,7 +2,7 @@
 
 use crate::clock::Timestamp;
 use crate::id::{Did, GroupId, UserId};
-use crate::name::{display_text, folded};
+use crate::name::{display_text, folded_form};
 
 /// The maximum number of groups that an application can be assigned to.
 pub const MOST_ASSIGNMENTS: usize = 200;
@@ -43,7 +43,7 @@ impl GroupName {
 
     /// Returns the key for comparing groups: the name without case, and with one form for each letter.
     pub fn key(&self) -> String {
-        folded(&self.0)
+        folded_form(&self.0)
     }
 }
 

@@ -63,11 +63,11 @@ impl Language {
 
     /// Returns the supported language that an `Accept-Language` header prefers (RFC 9110 section 12.5.4), if there is
     /// one.
-    pub fn accepted(header: &str) -> Option<Self> {
+    pub fn of_header(header: &str) -> Option<Self> {
         let mut ranges: Vec<(&str, u16)> = header
             .split(',')
             .take(MOST_RANGES)
-            .filter_map(weighed)
+            .filter_map(parse_range)
             .collect();
         // The sort is stable, so ranges of equal weight keep their order.
         ranges.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
@@ -79,7 +79,7 @@ impl Language {
 const MOST_RANGES: usize = 32;
 
 /// Parses a range and its weight in thousandths. Returns `None` for the weight zero or an invalid weight.
-fn weighed(item: &str) -> Option<(&str, u16)> {
+fn parse_range(item: &str) -> Option<(&str, u16)> {
     let (range, weight) = item.split_once(';').unwrap_or((item, "q=1"));
     let (name, value) = weight.trim().split_once('=')?;
     let value: f32 = value.parse().ok()?;
@@ -117,7 +117,7 @@ mod tests {
             ("", None),
             (";;,-,=", None),
         ] {
-            assert_eq!(Language::accepted(header), language, "{header}");
+            assert_eq!(Language::of_header(header), language, "{header}");
         }
         assert_eq!(
             Language::of_ranges("se de-CH en".split(' ')),

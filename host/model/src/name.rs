@@ -194,7 +194,7 @@ fn ascii_domain(domain: &str) -> Result<Cow<'_, str>, Option<(usize, char)>> {
 
 /// Returns the form in which texts that need not be login names are compared: without invisible characters around it,
 /// without case, and with one form for each letter (NFKC). For searches see [`crate::search::search_form`].
-pub fn folded(text: &str) -> String {
+pub fn folded_form(text: &str) -> String {
     // A letter may be composed only after its case changed, and the other way round.
     let folded = |text: &str| {
         let text: String = text.nfkc().collect();
@@ -227,7 +227,7 @@ pub fn stored_spellings(text: &str) -> BTreeSet<String> {
 pub fn is_same_name(one: &str, other: &str) -> bool {
     match (one.parse::<LoginName>(), other.parse::<LoginName>()) {
         (Ok(one), Ok(other)) => one == other,
-        (Err(_), Err(_)) => folded(one) == folded(other),
+        (Err(_), Err(_)) => folded_form(one) == folded_form(other),
         (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
     }
 }
@@ -237,7 +237,7 @@ pub fn is_same_name(one: &str, other: &str) -> bool {
 pub fn name_key(text: &str) -> String {
     match text.parse::<LoginName>() {
         Ok(name) => name.into(),
-        Err(_) => folded(text).chars().take(LONGEST).collect(),
+        Err(_) => folded_form(text).chars().take(LONGEST).collect(),
     }
 }
 

@@ -200,7 +200,7 @@ impl RedirectUri {
     }
 
     /// Returns the address, for answers to requests that contain no address.
-    pub fn checked(&self) -> CheckedRedirect {
+    pub fn to_checked(&self) -> CheckedRedirect {
         CheckedRedirect(self.0.clone())
     }
 

@@ -3,7 +3,6 @@
 mod key;
 mod logout;
 mod name_id;
-mod service_provider;
 mod settings;
 mod sign_on;
 
@@ -13,9 +12,8 @@ pub use logout::{
     SessionBrowser, SessionEnd,
 };
 pub use name_id::{NameId, NameIdFormat, NameIdSettings, NameIdSource};
-pub use service_provider::ServiceProvider;
 pub use settings::{
     AssertionConsumer, Binding, CustomAttribute, IdpInitiated, PartnerCertificate, RelayStateError,
-    SamlSettings, SingleLogout,
+    SamlSettings, ServiceProvider, SingleLogout,
 };
 pub use sign_on::{MessageClaim, PasskeyContext, PendingSignOn, RequestedSubject, SignOnRequest};

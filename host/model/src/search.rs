@@ -7,7 +7,7 @@ use std::str::FromStr;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::account::Account;
-use crate::name::{LoginName, folded};
+use crate::name::{LoginName, folded_form};
 use crate::user::User;
 
 /// The maximum length of a term from a name, in characters: that of the longest login name.
@@ -67,7 +67,7 @@ pub fn search_form(text: &str) -> String {
     let without_marks: String = text.nfkd().filter(|c| !is_removed(*c)).collect();
     LETTERS
         .iter()
-        .fold(folded(&without_marks), |form, (letter, ascii)| {
+        .fold(folded_form(&without_marks), |form, (letter, ascii)| {
             form.replace(*letter, ascii)
         })
         .replace('\u{3002}', ".")

@@ -97,27 +97,27 @@ impl ApprovalStatement<'_> {
     /// summary.
     pub fn text(&self) -> String {
         let mut values = vec![
-            ("issuer", quoted(self.issuer)),
-            ("request", quoted(&self.request.to_string())),
-            ("device", quoted(&self.device.to_string())),
-            ("application", quoted(self.application)),
-            ("application-name", quoted(self.application_name)),
-            ("account", quoted(self.account)),
-            ("place", quoted(self.place)),
-            ("browser", quoted(self.browser)),
+            ("issuer", json_string(self.issuer)),
+            ("request", json_string(&self.request.to_string())),
+            ("device", json_string(&self.device.to_string())),
+            ("application", json_string(self.application)),
+            ("application-name", json_string(self.application_name)),
+            ("account", json_string(self.account)),
+            ("place", json_string(self.place)),
+            ("browser", json_string(self.browser)),
             ("expires", self.expires.seconds().to_string()),
         ];
         if self.decision == Decision::Report {
             return lines("assent-report-v1", &values);
         }
         if let Some(summary) = self.action {
-            values.push(("action", quoted(summary)));
+            values.push(("action", json_string(summary)));
         }
-        values.push(("decision", quoted(self.decision.as_str())));
+        values.push(("decision", json_string(self.decision.as_str())));
         let purpose = match (self.binding, self.action) {
             (Binding::SameBrowser, _) => "assent-same-browser-v1",
             (Binding::Number(number), action) => {
-                values.push(("number", quoted(number)));
+                values.push(("number", json_string(number)));
                 match action {
                     Some(_) => "assent-action-v1",
                     None => "assent-approval-v1",
@@ -147,13 +147,13 @@ impl EnrolmentStatement<'_> {
         lines(
             "assent-enrolment-v1",
             &[
-                ("issuer", quoted(self.issuer)),
+                ("issuer", json_string(self.issuer)),
                 (
                     "token",
-                    quoted(&Digest::sha256(self.token.as_bytes()).to_text()),
+                    json_string(&Digest::sha256(self.token.as_bytes()).to_text()),
                 ),
-                ("device-name", quoted(self.device_name)),
-                ("key", quoted(self.key_thumbprint)),
+                ("device-name", json_string(self.device_name)),
+                ("key", json_string(self.key_thumbprint)),
             ],
         )
     }
@@ -182,12 +182,12 @@ impl CallStatement<'_> {
         lines(
             "assent-device-v1",
             &[
-                ("issuer", quoted(self.issuer)),
-                ("device", quoted(&self.device.to_string())),
+                ("issuer", json_string(self.issuer)),
+                ("device", json_string(&self.device.to_string())),
                 ("time", self.time.to_string()),
-                ("method", quoted(self.method)),
-                ("path", quoted(self.path)),
-                ("body", quoted(&Digest::sha256(self.body).to_text())),
+                ("method", json_string(self.method)),
+                ("path", json_string(self.path)),
+                ("body", json_string(&Digest::sha256(self.body).to_text())),
             ],
         )
     }
@@ -198,7 +198,7 @@ pub fn application_identifier<'a>(application: Option<&'a Did>, issuer: &'a str)
     application.map_or(issuer, Did::as_str)
 }
 
-fn quoted(text: &str) -> String {
+fn json_string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

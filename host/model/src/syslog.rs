@@ -123,7 +123,7 @@ pub fn message(record: &Record, host: &str, longest: usize) -> Result<String, se
     ];
     for (name, value) in values {
         if let Some(value) = value {
-            let _ = write!(message, " {name}=\"{}\"", escaped(value));
+            let _ = write!(message, " {name}=\"{}\"", escape_value(value));
         }
     }
     message.push(']');
@@ -151,7 +151,7 @@ fn name(text: &str, longest: usize) -> String {
 }
 
 /// Escapes a value for structured data (section 6.3.3), and replaces control characters, which could break the line.
-fn escaped(value: &str) -> String {
+fn escape_value(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for character in value.chars() {
         match character {

@@ -14,7 +14,7 @@ const UTF_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 ///
 /// # Errors
 /// [`ErrorKind::InvalidData`] if it is not UTF-8. The error says what to do.
-pub fn decoded(bytes: Vec<u8>) -> Result<String> {
+pub fn to_utf8(bytes: Vec<u8>) -> Result<String> {
     let error = |text: &str| Error::new(ErrorKind::InvalidData, text);
     if UTF_16.iter().any(|mark| bytes.starts_with(mark)) {
         return Err(error("it is encoded in UTF-16; save it as UTF-8"));
@@ -49,7 +49,7 @@ mod tests {
             ("\u{feff}a\u{feff}", "a\u{feff}"),
             ("\u{feff}\u{feff}a", "\u{feff}a"),
         ] {
-            assert_eq!(decoded(bytes.into()).unwrap(), text);
+            assert_eq!(to_utf8(bytes.into()).unwrap(), text);
             assert_eq!(without_mark(bytes), text);
             assert_eq!(bytes_without_mark(bytes.as_bytes()), text.as_bytes());
         }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn an_error_names_the_encoding() {
-        let reason = |bytes: &[u8]| decoded(bytes.to_vec()).unwrap_err().to_string();
+        let reason = |bytes: &[u8]| to_utf8(bytes.to_vec()).unwrap_err().to_string();
         assert!(reason(b"\xff\xfea\0").contains("UTF-16"));
         assert!(reason(b"\xfe\xff\0a").contains("UTF-16"));
         assert!(reason(b"\xe4").contains("not encoded in UTF-8"));

@@ -28,7 +28,6 @@ pub enum TokenTextError {
     Damaged,
 }
 
-/// Returns the number of digits of a value with this number of bytes.
 const fn digits(bytes: usize) -> usize {
     (bytes * 8 * 1_000).div_ceil(DIGIT_BITS)
 }
@@ -84,7 +83,7 @@ pub fn read<const BYTES: usize>(
 pub fn find<const BYTES: usize>(prefix: &str, text: &str) -> Result<String, TokenTextError> {
     let start = format!("{prefix}_");
     let mut found = Err(TokenTextError::OtherKind);
-    for candidate in [text.to_owned(), joined(text)] {
+    for candidate in [text.to_owned(), without_inserted(text)] {
         for (at, _) in candidate.match_indices(&start) {
             let before = candidate.get(..at).and_then(|before| before.chars().last());
             if before.is_some_and(char::is_alphanumeric) {
@@ -102,7 +101,7 @@ pub fn find<const BYTES: usize>(prefix: &str, text: &str) -> Result<String, Toke
 
 /// Returns a text without the characters that programs insert into long words: white space, the marks of quoted and
 /// encoded lines, and invisible characters. Its equals signs may be encoded as quoted-printable (RFC 2045 section 6.7).
-fn joined(text: &str) -> String {
+fn without_inserted(text: &str) -> String {
     let is_inserted = |character: char| {
         character.is_whitespace()
             || matches!(
@@ -119,7 +118,6 @@ fn joined(text: &str) -> String {
     joined.replace("=3D", "=").replace("=3d", "=")
 }
 
-/// Returns the check of a text.
 fn check(text: &str) -> String {
     let mut rest = crc32fast::hash(text.as_bytes());
     let mut digits = [b'1'; CHECK];

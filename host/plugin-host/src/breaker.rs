@@ -107,7 +107,7 @@ impl Breakers {
 
 impl AdmittedCall<'_> {
     /// Records the result of the call. Returns whether the breaker opened.
-    pub(super) fn ended(self, fault: Option<&Fault>) -> bool {
+    pub(super) fn record_end(self, fault: Option<&Fault>) -> bool {
         let breaks = fault.is_some_and(Fault::breaks_a_limit);
         let now = self.breakers.clock.now();
         let mut breakers = self.breakers.breakers();
@@ -181,7 +181,7 @@ mod tests {
                 .breakers
                 .admit(&self.application)
                 .map_err(|left| left.as_secs());
-            admitted.map(|admitted| admitted.ended(fault))
+            admitted.map(|admitted| admitted.record_end(fault))
         }
 
         /// Exceeds a limit until the breaker opens.
@@ -230,7 +230,7 @@ mod tests {
                 it.breakers.admit(&it.application).is_err(),
                 "only one probe call at a time"
             );
-            assert!(trial.ended(Some(&LIMIT)));
+            assert!(trial.record_end(Some(&LIMIT)));
         }
         it.later(60);
         drop(it.breakers.admit(&it.application).expect("one probe call"));

@@ -62,7 +62,7 @@ pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, St
             "it is {} for version {version} of `{}`; this Assent serves version {}",
             world.role(),
             world.package(),
-            contracts.served(world)
+            contracts.versions_of(world)
         ));
     };
     for import in &imports {

@@ -90,7 +90,7 @@ pub(super) enum LinkedComponent {
 
 impl LinkedComponent {
     /// Returns the functions that components of every role have.
-    pub(super) fn described(&self) -> &dyn DescribedComponent {
+    pub(super) fn as_described(&self) -> &dyn DescribedComponent {
         match self {
             Self::Mapper(mapper) => mapper.as_ref(),
             Self::Channel(carrier) | Self::Delegated(carrier) => carrier.as_ref(),

@@ -9,7 +9,6 @@ use crate::{approval, claims};
 pub(crate) struct Contracts(Vec<ContractVersion>);
 
 impl Contracts {
-    /// Returns the released versions.
     pub(crate) fn released() -> Self {
         Self(vec![
             claims::v1::VERSION,
@@ -33,7 +32,7 @@ impl Contracts {
     }
 
     /// Returns the supported versions of a role's contract as text.
-    pub(crate) fn served(&self, world: World) -> String {
+    pub(crate) fn versions_of(&self, world: World) -> String {
         let versions: Vec<_> = self
             .0
             .iter()

@@ -164,9 +164,9 @@ impl Loader {
         } = spec;
         let runner = Runner::new(engine.clone(), &name, limits, clock, outside, meter, turns)
             .with_journal(journal);
-        let description = describe(linked.described(), &runner).await?;
+        let description = describe(linked.as_described(), &runner).await?;
         let config = config.to_string();
-        validate(linked.described(), &runner, &config).await?;
+        validate(linked.as_described(), &runner, &config).await?;
         let identity = Arc::new(PluginIdentity {
             plugin: name,
             component: description.name.clone(),
@@ -372,7 +372,7 @@ pub(super) async fn describe(
     let json = json.map_err(|fault| format!("it cannot describe itself: it {fault}"))?;
     let read = serde_json::from_str(&json)
         .map_err(|error| format!("its description of itself cannot be read: {error}"))?;
-    names::checked(read)
+    names::check_names(read)
 }
 
 /// Loads plugins without credentials. It compiles each of them in this process, without a cache.

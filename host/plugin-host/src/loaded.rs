@@ -45,7 +45,6 @@ pub struct PluginGrant {
 }
 
 impl PluginGrant {
-    /// Returns the grants of a role.
     pub(crate) fn for_role(role: &Role) -> Self {
         match role {
             Role::ClaimMapper {

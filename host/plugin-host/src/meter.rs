@@ -76,17 +76,17 @@ impl Meter {
     }
 
     /// Counts a call that the queue or the breaker rejected.
-    pub(super) fn rejected(&self) {
+    pub(super) fn count_rejection(&self) {
         self.rejected.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a suspension for an application.
-    pub(super) fn suspended(&self) {
+    pub(super) fn count_suspension(&self) {
         self.suspensions.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a denial of a user's access.
-    pub(super) fn denied(&self) {
+    pub(super) fn count_denial(&self) {
         self.denials.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -105,8 +105,7 @@ impl Meter {
         self.fuel.record(usage.fuel);
     }
 
-    /// Returns the metrics.
-    pub(super) fn measured(&self) -> PluginMetrics {
+    pub(super) fn metrics(&self) -> PluginMetrics {
         let quantiles = |histogram: &Histogram| Quantiles {
             p50: histogram.quantile(0.5),
             p99: histogram.quantile(0.99),
@@ -144,7 +143,7 @@ mod tests {
     #[test]
     fn calls_are_counted_with_quantiles() {
         let meter = Meter::new();
-        assert_eq!(meter.measured(), PluginMetrics::default());
+        assert_eq!(meter.metrics(), PluginMetrics::default());
         for micros in 1..=100 {
             let usage = Usage {
                 fuel: micros * 1000,
@@ -153,10 +152,10 @@ mod tests {
             };
             meter.count(&usage, micros == 100);
         }
-        meter.denied();
-        meter.rejected();
+        meter.count_denial();
+        meter.count_rejection();
         let waits = meter.waits();
-        let measured = meter.measured();
+        let measured = meter.metrics();
         assert_eq!(
             (measured.calls, measured.faults, measured.denials),
             (100, 1, 1)
@@ -172,7 +171,7 @@ mod tests {
         );
         assert!((49_000..=51_000).contains(&measured.fuel.p50) && measured.fuel.total == 5_050_000);
         drop(waits);
-        assert_eq!(meter.measured().queue_length, 0);
+        assert_eq!(meter.metrics().queue_length, 0);
     }
 
     #[test]
@@ -186,6 +185,6 @@ mod tests {
             },
             false,
         );
-        assert_eq!(meter.measured().calls, 1);
+        assert_eq!(meter.metrics().calls, 1);
     }
 }

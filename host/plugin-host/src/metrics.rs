@@ -25,7 +25,7 @@ impl Trust {
     }
 }
 
-fn measured(loaded: &LoadedPlugins) -> Vec<MeasuredPlugin<'_>> {
+fn measured_plugins(loaded: &LoadedPlugins) -> Vec<MeasuredPlugin<'_>> {
     let mappers = loaded.mappers.iter().map(|mapper| MeasuredPlugin {
         identity: mapper.identity(),
         role: "claim-mapper",
@@ -43,10 +43,10 @@ impl Plugins {
     /// Returns the metrics of the plugins' calls since the instance started.
     pub fn metrics(&self) -> Vec<Family> {
         let loaded = self.loaded.load();
-        let plugins = measured(&loaded);
+        let plugins = measured_plugins(&loaded);
         let status: Vec<(Vec<Label>, PluginMetrics)> = plugins
             .iter()
-            .map(|plugin| (labels(plugin), plugin.meter.measured()))
+            .map(|plugin| (labels(plugin), plugin.meter.metrics()))
             .collect();
         let counters = |name, help, count: fn(&PluginMetrics) -> u64| {
             let samples = status.iter();

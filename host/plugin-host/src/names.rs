@@ -32,13 +32,13 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// Returns the name in a grant: `NAME` for `attribute:NAME`.
-pub(super) fn granted(grant: &str) -> &str {
+pub(super) fn name_in_grant(grant: &str) -> &str {
     grant.strip_prefix("attribute:").unwrap_or(grant)
 }
 
 /// Checks that the names in a description can be displayed, logged and compared. The error is the end of a sentence
 /// about the plugin.
-pub(super) fn checked(mut description: Description) -> Result<Description, String> {
+pub(super) fn check_names(mut description: Description) -> Result<Description, String> {
     let Description {
         name,
         version,
@@ -49,7 +49,7 @@ pub(super) fn checked(mut description: Description) -> Result<Description, Strin
     let own = [("name", name.as_str()), ("version", version.as_str())];
     // The plugin's own name and version are optional.
     let own = own.into_iter().filter(|(_, text)| !text.is_empty());
-    let writes = writes.iter().map(|grant| ("writes", granted(grant)));
+    let writes = writes.iter().map(|grant| ("writes", name_in_grant(grant)));
     let hosts = hosts.iter().map(|host| ("hosts", host.as_str()));
     for (member, text) in own.chain(writes).chain(hosts) {
         if let Some(why) = fault_of(text) {
@@ -103,8 +103,9 @@ mod tests {
 
     #[test]
     fn names_in_a_description_are_printable() {
-        let of =
-            |json: serde_json::Value| checked(serde_json::from_value(json).expect("a description"));
+        let of = |json: serde_json::Value| {
+            check_names(serde_json::from_value(json).expect("a description"))
+        };
         let good = serde_json::json!({"name": "a", "version": "", "summary": "One.\nTwo\u{202e}.", "writes": ["*",
             "attribute:*", "role"]});
         assert_eq!(of(good).expect("good").summary, "One. Two .");

@@ -99,13 +99,13 @@ impl Plugins {
             identity: PluginIdentity::clone(mapper.identity()),
             role: "claim-mapper",
             granted: granted(mapper.name()),
-            measured: mapper.runner().meter().measured(),
+            measured: mapper.runner().meter().metrics(),
         });
         let channels = loaded.channels.iter().map(|channel| PluginStatus {
             identity: PluginIdentity::clone(&channel.identity),
             role: channel.trust.role(),
             granted: granted(channel.name()),
-            measured: channel.runner.meter().measured(),
+            measured: channel.runner.meter().metrics(),
         });
         mappers.chain(channels).collect()
     }

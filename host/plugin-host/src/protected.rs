@@ -24,7 +24,7 @@ impl Grants {
     /// Combines the two lists. The error is the end of a sentence about the plugin.
     pub(super) fn new(described: Vec<String>, operator: Vec<String>) -> Result<Self, String> {
         for name in described.iter().chain(&operator) {
-            if let Some(why) = names::fault_of(names::granted(name)) {
+            if let Some(why) = names::fault_of(names::name_in_grant(name)) {
                 return Err(format!(
                     "the claim `{name}` cannot be granted: its name {why}"
                 ));

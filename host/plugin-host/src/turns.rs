@@ -194,7 +194,6 @@ impl Queue {
         self.held.is_empty() && self.lines.is_empty()
     }
 
-    /// Wakes the sleeping clocks.
     fn wake_clocks(&self, busy: &Condvar) {
         if self.sleeping > 0 {
             busy.notify_all();
@@ -218,7 +217,7 @@ impl Queue {
     }
 
     /// Returns the time for which a caller's calls held turns, with the turns that they hold now.
-    fn used(&self, asker: &Arc<str>) -> Duration {
+    fn time_used(&self, asker: &Arc<str>) -> Duration {
         let before = self
             .askers
             .get(asker)
@@ -232,12 +231,12 @@ impl Queue {
 
     /// Returns whether a call that waits for a turn belongs to a caller that used less time than this one.
     fn is_overtaken(&self, asker: &Arc<str>, bounds: &TurnBounds) -> bool {
-        let own = self.used(asker);
+        let own = self.time_used(asker);
         let others = self
             .lines
             .keys()
             .filter(|other| *other != asker && self.held_by(other) < bounds.each);
-        others.into_iter().any(|other| self.used(other) < own)
+        others.into_iter().any(|other| self.time_used(other) < own)
     }
 
     /// Removes the callers without a ticket that used no more time than others. Their use no longer affects the order.
@@ -284,8 +283,8 @@ impl Queue {
                 .lines
                 .iter()
                 .filter(|(asker, _)| self.held_by(asker) < bounds.each);
-            let next =
-                waiting.min_by_key(|(asker, line)| (self.used(asker), line.keys().next().copied()));
+            let next = waiting
+                .min_by_key(|(asker, line)| (self.time_used(asker), line.keys().next().copied()));
             let Some(asker) = next.map(|(asker, _)| Arc::clone(asker)) else {
                 break;
             };
@@ -296,7 +295,7 @@ impl Queue {
             if self.lines.get(&asker).is_some_and(BTreeMap::is_empty) {
                 self.lines.remove(&asker);
             }
-            self.clock = self.clock.max(self.used(&asker));
+            self.clock = self.clock.max(self.time_used(&asker));
             woken.push(waker.clone());
             self.held.push(HeldTurn {
                 ticket,
@@ -311,13 +310,13 @@ impl Queue {
 
     /// Returns the engine of a caller that used more time than this one, if its interruption frees a turn.
     fn in_the_way_of(&self, asker: &Arc<str>) -> Option<Engine> {
-        let own = self.used(asker);
+        let own = self.time_used(asker);
         let running = self
             .held
             .iter()
             .filter(|held| held.untaken.is_none() && held.asker != *asker);
         running
-            .filter(|held| self.used(&held.asker) > own)
+            .filter(|held| self.time_used(&held.asker) > own)
             .find_map(|held| held.engine.clone())
     }
 }
@@ -354,7 +353,7 @@ impl Ticket<'_> {
             // their limit.
             else if queue.held.len() < bounds.all && queue.held_by(&self.asker) < bounds.each {
                 let (asker, engine) = (Arc::clone(&self.asker), self.engine.clone());
-                queue.clock = queue.clock.max(queue.used(&asker));
+                queue.clock = queue.clock.max(queue.time_used(&asker));
                 queue.held.push(HeldTurn {
                     ticket: self.number,
                     asker,

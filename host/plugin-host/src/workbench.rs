@@ -134,7 +134,9 @@ impl Workbench {
         let (linked, runner) = compiled
             .plugin(Arc::new(SystemClock), EgressMode::Closed)
             .map_err(error)?;
-        let description = describe(linked.described(), &runner).await.map_err(error)?;
+        let description = describe(linked.as_described(), &runner)
+            .await
+            .map_err(error)?;
         let Surface {
             world,
             version,
@@ -170,7 +172,11 @@ impl Workbench {
             .plugin(Arc::new(SystemClock), EgressMode::Closed);
         let (linked, runner) = plugin.map_err(|why| Fault::Answer(one_line(&why)))?;
         let config = config.to_string();
-        let answer = linked.described().validate(&runner, &config).await.result?;
+        let answer = linked
+            .as_described()
+            .validate(&runner, &config)
+            .await
+            .result?;
         Ok(answer
             .err()
             .unwrap_or_default()
@@ -330,9 +336,10 @@ impl ChannelUnderTest {
             ..
         }) = self;
         let MeasuredOutcome { outcome, usage } =
-            tried(component.begin(runner, config, opening).await);
+            measured_outcome(component.begin(runner, config, opening).await);
         MeasuredOutcome {
-            outcome: outcome.and_then(|begun| begun.checked().map_err(ChannelFailureKind::Fault)),
+            outcome: outcome
+                .and_then(|begun| begun.check_handle().map_err(ChannelFailureKind::Fault)),
             usage,
         }
     }
@@ -348,7 +355,7 @@ impl ChannelUnderTest {
             config,
             ..
         }) = self;
-        tried(component.poll(runner, config, handle).await)
+        measured_outcome(component.poll(runner, config, handle).await)
     }
 
     /// Passes a callback to the channel.
@@ -362,7 +369,7 @@ impl ChannelUnderTest {
             config,
             ..
         }) = self;
-        tried(component.on_callback(runner, config, callback).await)
+        measured_outcome(component.on_callback(runner, config, callback).await)
     }
 
     /// Cancels the request with this handle.
@@ -373,11 +380,11 @@ impl ChannelUnderTest {
             config,
             ..
         }) = self;
-        tried(component.cancel(runner, config, handle).await)
+        measured_outcome(component.cancel(runner, config, handle).await)
     }
 }
 
-fn tried<T>(
+fn measured_outcome<T>(
     ran: CallResult<Result<T, ChannelFailureKind>>,
 ) -> MeasuredOutcome<Result<T, ChannelFailureKind>> {
     MeasuredOutcome {

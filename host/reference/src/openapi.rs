@@ -53,7 +53,7 @@ pub(crate) fn page(root: &Path, api: &Api) -> anyhow::Result<String> {
             page.push_str(&format!("{}\n\n", prose(about)));
         }
         for operation in operations {
-            page.push_str(&described(&operation));
+            page.push_str(&operation_section(&operation));
         }
     }
     page.push_str("## Schemas\n\n");
@@ -101,7 +101,7 @@ fn by_tag(document: &Value) -> Vec<(String, Vec<Operation<'_>>)> {
     found
 }
 
-fn described(operation: &Operation<'_>) -> String {
+fn operation_section(operation: &Operation<'_>) -> String {
     let Operation {
         method,
         path,

@@ -25,7 +25,11 @@ pub(crate) fn page(root: &Path) -> anyhow::Result<String> {
     let rows = english.iter().map(|(id, text)| {
         let german = german.iter().find(|(other, _)| other == id);
         let german = german.map(|(_, text)| text.clone()).unwrap_or_default();
-        [format!("`{id}`"), escaped(text), escaped(&german)]
+        [
+            format!("`{id}`"),
+            escape_markdown(text),
+            escape_markdown(&german),
+        ]
     });
     let mut page = heading(
         "Page texts",
@@ -50,7 +54,7 @@ pub(crate) fn page(root: &Path) -> anyhow::Result<String> {
                 Value::String(german) => german.clone(),
                 other => other.to_string(),
             };
-            [escaped(english), escaped(&german)]
+            [escape_markdown(english), escape_markdown(&german)]
         });
         page.push_str(&format!(
             "## {title}\n\n{}",
@@ -84,7 +88,7 @@ fn messages(file: &Path) -> anyhow::Result<Vec<(String, String)>> {
 }
 
 /// A text that Markdown shows as it is.
-fn escaped(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut escaped = String::new();
     for character in text.chars() {
         match character {

@@ -56,7 +56,7 @@ impl Writer<'_> {
         let required = schema["required"].as_array();
         let mut rows = Vec::new();
         for (name, property) in properties {
-            let resolved = self.resolved(property)?;
+            let resolved = self.resolve(property)?;
             let path = match path {
                 "" => name.clone(),
                 path => format!("{path}.{name}"),
@@ -97,12 +97,12 @@ impl Writer<'_> {
     }
 
     /// The schema that a reference leads to.
-    fn resolved(&self, schema: &Value) -> anyhow::Result<Value> {
+    fn resolve(&self, schema: &Value) -> anyhow::Result<Value> {
         match schema["$ref"].as_str() {
             Some(reference) => {
                 let pointer = reference.trim_start_matches('#');
                 let found = self.schema.pointer(pointer).context("a reference")?;
-                self.resolved(found)
+                self.resolve(found)
             }
             None => Ok(schema.clone()),
         }
@@ -111,7 +111,7 @@ impl Writer<'_> {
     fn kind(&self, schema: &Value) -> anyhow::Result<(Kind, Option<Value>)> {
         if let Some(variants) = schema["anyOf"].as_array() {
             for variant in variants {
-                let (kind, inner) = self.kind(&self.resolved(variant)?)?;
+                let (kind, inner) = self.kind(&self.resolve(variant)?)?;
                 if !matches!(kind, Kind::Null) {
                     return Ok((kind, inner));
                 }
@@ -125,7 +125,7 @@ impl Writer<'_> {
             return Ok((Kind::Table, Some(schema.clone())));
         }
         if schema["type"] == "array" {
-            let items = self.resolved(&schema["items"])?;
+            let items = self.resolve(&schema["items"])?;
             if items["properties"].is_object() {
                 return Ok((Kind::Tables, Some(items)));
             }
@@ -135,7 +135,7 @@ impl Writer<'_> {
 
     /// The meaning of each constant that a key can have, as sentences, unless the description has it.
     fn meanings(&self, schema: &Value, described: &str) -> anyhow::Result<String> {
-        let schema = self.resolved(schema)?;
+        let schema = self.resolve(schema)?;
         let mut all = Vec::new();
         for choice in ["anyOf", "oneOf"] {
             for variant in schema[choice].as_array().into_iter().flatten() {
@@ -165,7 +165,7 @@ impl Writer<'_> {
                 Some("Size") => "size",
                 Some("Colour") => "colour",
                 Some("IpNetwork") => "address or network",
-                _ => return self.values(&self.resolved(schema)?),
+                _ => return self.values(&self.resolve(schema)?),
             };
             return Ok(named.to_owned());
         }

@@ -80,7 +80,6 @@ pub(crate) fn entries(file: &Path, name: &str) -> anyhow::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// The text of `doc = "..."`.
 fn doc_of(attribute: TokenStream) -> Option<String> {
     let mut tokens = attribute.into_iter();
     let is_doc = matches!(tokens.next(), Some(TokenTree::Ident(name)) if name == "doc");

@@ -16,7 +16,7 @@ use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
 use crate::domain::operations::plugins::specs::{plugin_specs, read_secret};
-use crate::domain::operations::telemetry::lost_log_lines::LostLogLines;
+use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::domain::operations::telemetry::span_sampler::SpanSampler;
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
@@ -166,7 +166,7 @@ pub async fn compose(
         metrics: domain::operations::telemetry::metrics::Metrics::default(),
         span_sampler,
         collector,
-        task_restarts: domain::operations::telemetry::task_restarts::TaskRestarts::default(),
+        task_restarts: domain::operations::telemetry::metrics::TaskRestarts::default(),
         audit_streams: domain::audit::streams::Streams::default(),
         reloads: domain::operations::plugins::reloads::Reloads::default(),
         settings_file,
@@ -247,9 +247,6 @@ fn database_options(settings: &Settings) -> DatabaseOptions {
 }
 
 /// Returns the context that authenticates the audit log.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn chain_context(
     root_secret: &RootSecret,
     entropy: &SharedEntropy,

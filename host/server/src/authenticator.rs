@@ -125,7 +125,7 @@ impl Authenticator {
             token_of(link)?,
         )
         .await?
-        .agreed()?;
+        .into_body()?;
         Ok(())
     }
 
@@ -186,7 +186,7 @@ impl Authenticator {
             Vec::new(),
         )
         .await?
-        .agreed()?;
+        .into_body()?;
         Ok(())
     }
 }

@@ -106,7 +106,7 @@ impl Message {
             values.set(
                 *name,
                 match value {
-                    MessageValue::Text(text) => FluentValue::from(isolated(text)),
+                    MessageValue::Text(text) => FluentValue::from(isolate_text(text)),
                     MessageValue::Number(number) => FluentValue::from(*number),
                     MessageValue::Message(message) => {
                         FluentValue::from(message.formatted(language))
@@ -142,7 +142,7 @@ pub(crate) const OPEN: char = '\u{2068}';
 pub(crate) const CLOSE: char = '\u{2069}';
 
 /// Isolates a text, and removes isolation marks from it.
-fn isolated(text: &str) -> String {
+fn isolate_text(text: &str) -> String {
     let is_mark = |c: char| {
         matches!(
             c,

@@ -24,9 +24,10 @@ pub use engine::changes::waiters::ChangeListener;
 pub use engine::connect::{ConnectionCounts, Database, DatabaseOptions};
 pub use engine::migrations::MigrationPolicy;
 pub use engine::migrations::list::MIGRATIONS;
-pub use engine::migrations::migration::{Backfill, Migration, MigrationKind};
+pub use engine::migrations::migration::{
+    Backfill, Migration, MigrationKind, MigrationOutcome, PostponedMigration,
+};
 pub use engine::migrations::older_instances::{HEARTBEAT_LIMIT, OlderInstance};
-pub use engine::migrations::outcome::{MigrationOutcome, PostponedMigration};
 pub use engine::sql;
 pub(crate) use error::taken;
 pub use error::{Result, StoreError, ValueError};

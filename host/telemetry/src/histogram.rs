@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram as Recorded;
 
+use crate::export::number;
+
 /// The unit of a histogram, and the upper bounds of its buckets. Values are recorded with a precision of 1%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -107,7 +109,7 @@ impl Histogram {
 
     /// Records a value in recorded units: microseconds, or the unit that the scale counts.
     pub fn record(&self, value: u64) {
-        let mut recorded = self.recorded();
+        let mut recorded = self.lock();
         if recorded.is_none() {
             // Two significant digits are precise enough for comparisons, and keep a histogram at a few kilobytes.
             // Construction cannot fail with the bounds of a scale.
@@ -126,7 +128,7 @@ impl Histogram {
         let (bounds, units) = (self.scale.bounds(), self.scale.units());
         let mut counts: Vec<(f64, u64)> = bounds.iter().map(|bound| (*bound, 0)).collect();
         counts.push((f64::INFINITY, 0));
-        let recorded = self.recorded();
+        let recorded = self.lock();
         let Some(State { values, sum }) = &*recorded else {
             return Buckets {
                 counts,
@@ -152,42 +154,26 @@ impl Histogram {
 
     /// Returns the number of values.
     pub fn count(&self) -> u64 {
-        self.recorded()
-            .as_ref()
-            .map_or(0, |state| state.values.len())
+        self.lock().as_ref().map_or(0, |state| state.values.len())
     }
 
     /// Returns the sum of the values, in recorded units.
     pub fn sum(&self) -> u64 {
-        self.recorded().as_ref().map_or(0, |state| state.sum)
+        self.lock().as_ref().map_or(0, |state| state.sum)
     }
 
     /// Returns the quantile for this share (0 to 1), in recorded units.
     pub fn quantile(&self, share: f64) -> u64 {
-        let recorded = self.recorded();
+        let recorded = self.lock();
         recorded
             .as_ref()
             .map_or(0, |state| state.values.value_at_quantile(share))
     }
 
     /// Locks the state. A poisoned lock is usable, because an aborted recording leaves valid numbers.
-    fn recorded(&self) -> MutexGuard<'_, Option<State>> {
+    fn lock(&self) -> MutexGuard<'_, Option<State>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Converts a number for samples and bounds. A measurement needs no more digits than a float has.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a measurement needs no more digits than a float has"
-)]
-pub fn number(count: impl TryInto<i64>) -> f64 {
-    field(count) as f64
-}
-
-/// Converts a number for a field of an exported span, because the exporter supports only signed integers.
-pub fn field(number: impl TryInto<i64>) -> i64 {
-    number.try_into().unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

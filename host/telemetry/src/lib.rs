@@ -3,12 +3,12 @@
 //!
 //! A family has the same name and the same numbers in every export: `/metrics` and OTLP are written from one list.
 
+mod export;
 mod family;
 mod histogram;
 mod open_metrics;
-mod spans;
 
+pub use export::{ROOT_SPANS, SPANS, field, number};
 pub use family::{Family, Label, Samples, label};
-pub use histogram::{Buckets, Histogram, Scale, field, number};
+pub use histogram::{Buckets, Histogram, Scale};
 pub use open_metrics::{open_metrics, prometheus_text};
-pub use spans::{ROOT_SPANS, SPANS};

@@ -47,7 +47,7 @@ pub fn name(value_type: ValueType) -> &'static str {
 mod tests {
     use super::*;
 
-    fn written(value_type: ValueType, text: &str) -> Option<String> {
+    fn written_text(value_type: ValueType, text: &str) -> Option<String> {
         write(value_type, text.to_owned())
     }
 
@@ -62,7 +62,7 @@ mod tests {
             (ValueType::AnyUri, "urn:example:ada"),
             (ValueType::Base64Binary, "YQ=="),
         ] {
-            assert_eq!(written(value_type, text).as_deref(), Some(text));
+            assert_eq!(written_text(value_type, text).as_deref(), Some(text));
         }
     }
 
@@ -74,7 +74,7 @@ mod tests {
             "1800000000",
         ] {
             assert_eq!(
-                written(ValueType::DateTime, text).as_deref(),
+                written_text(ValueType::DateTime, text).as_deref(),
                 Some("2027-01-15T08:00:00Z"),
                 "{text}"
             );
@@ -96,7 +96,7 @@ mod tests {
             (ValueType::AnyUri, "not a uri"),
             (ValueType::Base64Binary, "YQ"),
         ] {
-            assert_eq!(written(value_type, text), None, "{text}");
+            assert_eq!(written_text(value_type, text), None, "{text}");
         }
     }
 }

@@ -11,7 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::built_component::BuiltComponent;
 use crate::check::thousands;
 use crate::fixture_run::{self, Case, Ready};
-use crate::runtime::wait;
+use crate::process::wait;
 use crate::toolchain::Choice;
 
 /// The unmeasured calls at the beginning. On a busy server, the pool's places and the processor's caches are warm.

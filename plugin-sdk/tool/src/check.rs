@@ -9,7 +9,7 @@ use assent_plugin_host::{Compiler, Inspection, inspect};
 
 use crate::built_component::BuiltComponent;
 use crate::description::{compare, must_be_grantable, role, sink_name};
-use crate::runtime::wait;
+use crate::process::wait;
 use crate::toolchain::Choice;
 
 /// The longest displayed line, in bytes.

@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::files::write_if_changed;
 use crate::plugin::{MANIFEST, Manifest, Plugin, PluginSource, Role};
-use assent_model::text::decoded;
+use assent_model::text::to_utf8;
 use assent_plugin_host::{Inspection, World, is_protected};
 
 /// The first line of a generated `plugin.toml`.
@@ -53,9 +53,13 @@ fn disagreements(packed: &Manifest, inspection: &Inspection, has_digest: bool) -
         ("version", packed.version.clone(), component.version.clone()),
         ("role", packed.role.to_string(), component.role.to_string()),
         ("summary", packed.summary.clone(), component.summary.clone()),
-        ("writes", sorted(&packed.writes), sorted(&component.writes)),
+        (
+            "writes",
+            list_of(&packed.writes),
+            list_of(&component.writes),
+        ),
         ("sinks", sinks(&packed.sinks), sinks(&component.sinks)),
-        ("hosts", sorted(&packed.hosts), sorted(&component.hosts)),
+        ("hosts", list_of(&packed.hosts), list_of(&component.hosts)),
         (
             "sha256",
             packed.sha256.clone().unwrap_or_default(),
@@ -74,7 +78,7 @@ fn disagreements(packed: &Manifest, inspection: &Inspection, has_digest: bool) -
 }
 
 /// Returns a list as text, in sorted order.
-fn sorted(names: &[String]) -> String {
+fn list_of(names: &[String]) -> String {
     let mut names = names.to_vec();
     names.sort();
     names.join(", ")
@@ -111,7 +115,7 @@ pub fn compare(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
         PluginSource::Packed(packed) => (disagreements(packed, inspection, true), ""),
         PluginSource::Rust(_) | PluginSource::TypeScript => {
             must_have_name(plugin, inspection)?;
-            let text = std::fs::read(&file).and_then(decoded).with_context(|| {
+            let text = std::fs::read(&file).and_then(to_utf8).with_context(|| {
                 let file = file.display();
                 format!("{file} cannot be read; `assent-plugin build` writes it")
             })?;

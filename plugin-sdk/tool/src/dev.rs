@@ -9,7 +9,7 @@ use assent_admin_client::candidate::CandidateRun;
 use assent_admin_client::connection::ServerConnection;
 use assent_admin_client::terminal;
 use assent_model::printable::lines;
-use assent_model::text::decoded;
+use assent_model::text::to_utf8;
 use assent_plugin_host::{Compiler, inspect};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
@@ -95,7 +95,7 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
         return round.run();
     }
     loop {
-        let before = round.watched();
+        let before = round.watched_files();
         if let Err(error) = round.run() {
             report(&error);
         }
@@ -103,16 +103,16 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
             "\nWatching {}. Ctrl-C ends.",
             round.folder.display()
         ));
-        let mut now = round.watched();
+        let mut now = round.watched_files();
         while now == before {
             std::thread::sleep(INTERVAL);
-            now = round.watched();
+            now = round.watched_files();
         }
         // An editor may write several files, or one file several times. So the build waits until the files stop
         // changing.
         loop {
             std::thread::sleep(INTERVAL);
-            let later = round.watched();
+            let later = round.watched_files();
             if later == now {
                 break;
             }
@@ -191,7 +191,7 @@ impl Round {
         let value = match &self.plugin_config {
             Some(file) => {
                 let text = std::fs::read(file)
-                    .and_then(decoded)
+                    .and_then(to_utf8)
                     .with_context(|| format!("{} cannot be read", file.display()))?;
                 Some(
                     toml::from_str(&text)
@@ -203,7 +203,7 @@ impl Round {
         Ok(value.and_then(|value| value.as_object().cloned()))
     }
 
-    fn watched(&self) -> FileStates {
+    fn watched_files(&self) -> FileStates {
         let mut watched = FileStates::new();
         scan_folder(&self.folder, &mut watched);
         if let Some(file) = &self.plugin_config {

@@ -70,7 +70,6 @@ impl Case {
         }
     }
 
-    /// Returns the fixture and its differences as text.
     fn report(&self, differences: &[String]) -> String {
         match self {
             Self::Mapper(named) => fixtures::report(named, differences),
@@ -127,7 +126,7 @@ impl Ready {
             Case::Channel(Named { fixture, .. }) => {
                 let beginning = Script::new(&fixture.http);
                 let script = Arc::new(Mutex::new(beginning.clone()));
-                let channel = scripted(bench, fixture, Arc::clone(&script))?;
+                let channel = scripted_channel(bench, fixture, Arc::clone(&script))?;
                 let call = fixture.call.clone().context("the fixture has no call")?;
                 let world = bench.inspection().world;
                 Ok(Self::Channel(Box::new(ReadyChannel {
@@ -278,7 +277,7 @@ async fn channel(bench: &Workbench, fixture: &ChannelFixture) -> Result<Vec<Stri
         (Ok(errors), _) if !errors.is_empty() => Some(ChannelOutcome::Invalid(errors)),
         (Ok(_), None) => None,
         (Ok(_), Some(call)) => {
-            let channel = scripted(bench, fixture, Arc::clone(&script))?;
+            let channel = scripted_channel(bench, fixture, Arc::clone(&script))?;
             let asked = ask(&channel, call, bench.inspection().world).await?;
             Some(asked.outcome.unwrap_or_else(failure))
         }
@@ -297,8 +296,7 @@ async fn channel(bench: &Workbench, fixture: &ChannelFixture) -> Result<Vec<Stri
 /// The result of a channel's call.
 type ChannelResult = Result<ChannelOutcome, ChannelFailureKind>;
 
-/// Returns the channel of a fixture.
-fn scripted(
+fn scripted_channel(
     bench: &Workbench,
     fixture: &ChannelFixture,
     script: Arc<Mutex<Script>>,
@@ -313,7 +311,10 @@ async fn ask(
     world: World,
 ) -> Result<MeasuredOutcome<ChannelResult>> {
     Ok(match call {
-        ChannelCall::Begin(opening) => channel.begin(begin(opening, world)?).await.map(begun),
+        ChannelCall::Begin(opening) => channel
+            .begin(begin(opening, world)?)
+            .await
+            .map(begun_outcome),
         ChannelCall::Poll(handle) => channel.poll(handle.0.clone()).await.map(state),
         ChannelCall::Callback(CallbackJson { headers, body }) => {
             let callback = Callback {
@@ -404,7 +405,7 @@ fn begin(opening: &OpeningJson, world: World) -> Result<ChannelRequest> {
     }))
 }
 
-fn begun(begun: StartedRequest) -> ChannelOutcome {
+fn begun_outcome(begun: StartedRequest) -> ChannelOutcome {
     ChannelOutcome::Begun {
         handle: Bytes(begun.handle),
         poll_after_ms: begun

@@ -13,7 +13,6 @@ mod pack;
 mod plugin;
 mod process;
 mod report;
-mod runtime;
 mod sdk;
 mod test;
 mod toolchain;

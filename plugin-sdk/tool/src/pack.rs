@@ -14,7 +14,7 @@ use crate::description::{manifest, must_be_grantable, role, settle};
 use crate::fixture_run;
 use crate::new::toml_text;
 use crate::plugin::{MANIFEST, Manifest, Plugin, PluginSource, Role};
-use crate::runtime::wait;
+use crate::process::wait;
 use crate::toolchain::Choice;
 
 /// Writes the folder `NAME-VERSION` and prints the settings.
@@ -35,7 +35,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
             folder.display()
         );
     }
-    let inspection = wait(tried(&subject.component, plugin))??;
+    let inspection = wait(check_component(&subject.component, plugin))??;
     let description = &inspection.description;
     if description.version.is_empty() || !description.version.bytes().all(in_a_version) {
         bail!(
@@ -68,7 +68,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
 }
 
 /// Checks a component and its fixtures. Returns the description of the component.
-async fn tried(component: &Path, plugin: &Plugin) -> Result<Inspection> {
+async fn check_component(component: &Path, plugin: &Plugin) -> Result<Inspection> {
     let bench = fixture_run::open(component).await?;
     let inspection = bench.inspection();
     settle(plugin, inspection)?;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use assent_model::text::decoded;
+use assent_model::text::to_utf8;
 
 /// The file with a plugin's description and its requests.
 pub const MANIFEST: &str = "plugin.toml";
@@ -215,7 +215,7 @@ impl Plugin {
 impl NpmPackage {
     fn read(file: &Path) -> Result<Self> {
         let text = std::fs::read(file)
-            .and_then(decoded)
+            .and_then(to_utf8)
             .with_context(|| format!("{} cannot be read", file.display()))?;
         serde_json::from_str(&text)
             .with_context(|| format!("{} is not as expected", file.display()))
@@ -226,7 +226,7 @@ impl Manifest {
     /// Reads the `plugin.toml` of a packed plugin.
     fn read(file: &Path) -> Result<Self> {
         let text = std::fs::read(file)
-            .and_then(decoded)
+            .and_then(to_utf8)
             .with_context(|| format!("{} cannot be read", file.display()))?;
         let manifest: Self = toml::from_str(&text)
             .with_context(|| format!("{} is not as expected", file.display()))?;
@@ -281,7 +281,7 @@ impl Crate {
     /// Returns whether the workspace has the profile `plugin`.
     pub fn has_profile(&self) -> bool {
         let text = std::fs::read(self.workspace.join("Cargo.toml"))
-            .and_then(decoded)
+            .and_then(to_utf8)
             .unwrap_or_default();
         let manifest: toml::Table = toml::from_str(&text).unwrap_or_default();
         manifest

@@ -1,4 +1,4 @@
-//! The commands that a build runs.
+//! The commands that a build runs, and the asynchronous code of the server.
 
 use std::process::Command;
 
@@ -17,4 +17,17 @@ pub fn run(command: &mut Command, failed: &str) -> Result<()> {
         bail!("{failed}");
     }
     Ok(())
+}
+
+/// Runs a future of the server's code to its end.
+///
+/// # Errors
+/// If the runtime cannot start.
+pub fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    Ok(runtime
+        .context("the runtime cannot start")?
+        .block_on(future))
 }

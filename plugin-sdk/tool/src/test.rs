@@ -9,7 +9,7 @@ use assent_model::printable::lines;
 use crate::built_component::BuiltComponent;
 use crate::description::settle;
 use crate::fixture_run;
-use crate::runtime::wait;
+use crate::process::wait;
 use crate::toolchain::Choice;
 
 /// Runs the fixtures of a plugin.

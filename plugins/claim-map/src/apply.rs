@@ -64,7 +64,7 @@ fn applies(rule: &Rule, output: Output<'_>, facts: &Facts<'_>) -> bool {
                 .any(|requested| requested.name == claim)
         };
         assertion
-            || granted(scopes, facts)
+            || has_a_scope(scopes, facts)
             || matches!(output, Output::Claim(claim) if asked(claim))
     };
     (assertion || !matches!(output, Output::Attribute(_)))
@@ -72,15 +72,14 @@ fn applies(rule: &Rule, output: Output<'_>, facts: &Facts<'_>) -> bool {
         && rule
             .when
             .as_ref()
-            .is_none_or(|conditions| hold(conditions, facts))
+            .is_none_or(|conditions| all_hold(conditions, facts))
         && !rule
             .unless
             .as_ref()
-            .is_some_and(|conditions| hold(conditions, facts))
+            .is_some_and(|conditions| all_hold(conditions, facts))
 }
 
-/// Returns whether all conditions hold.
-fn hold(conditions: &Conditions, facts: &Facts<'_>) -> bool {
+fn all_hold(conditions: &Conditions, facts: &Facts<'_>) -> bool {
     let Conditions {
         role,
         scope,
@@ -109,7 +108,9 @@ fn hold(conditions: &Conditions, facts: &Facts<'_>) -> bool {
     };
     role.as_ref()
         .is_none_or(|patterns| any(&patterns.0, &facts.input.roles))
-        && scope.as_ref().is_none_or(|scopes| granted(scopes, facts))
+        && scope
+            .as_ref()
+            .is_none_or(|scopes| has_a_scope(scopes, facts))
         && sink
             .as_ref()
             .is_none_or(|sinks| sinks.0.contains(&facts.input.sink))
@@ -120,7 +121,7 @@ fn hold(conditions: &Conditions, facts: &Facts<'_>) -> bool {
 }
 
 /// Returns whether one of the scopes was granted.
-fn granted(scopes: &Several<String>, facts: &Facts<'_>) -> bool {
+fn has_a_scope(scopes: &Several<String>, facts: &Facts<'_>) -> bool {
     scopes.0.iter().any(|scope| facts.input.has_scope(scope))
 }
 

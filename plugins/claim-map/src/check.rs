@@ -210,7 +210,7 @@ fn attribute_errors(name: &str, rule: &Rule, errors: &mut Vec<String>) {
 
 fn source_errors(rule: &Rule, errors: &mut Vec<String>) {
     for name in rule.from.iter().flat_map(|names| &names.0) {
-        errors.extend(facts::misnamed(name).map(|why| format!("`{name}` in `from` {why}")));
+        errors.extend(facts::name_error(name).map(|why| format!("`{name}` in `from` {why}")));
     }
     for text in templates(rule) {
         match Template::parse(text) {
@@ -218,7 +218,7 @@ fn source_errors(rule: &Rule, errors: &mut Vec<String>) {
             Ok(template) => {
                 let wrong = template
                     .names()
-                    .find_map(|name| Some((name, facts::misnamed(name)?)));
+                    .find_map(|name| Some((name, facts::name_error(name)?)));
                 errors.extend(
                     wrong.map(|(name, why)| format!("`{{{name}}}` in the value `{text}` {why}")),
                 );
@@ -350,7 +350,7 @@ fn condition_errors(key: &str, conditions: &Conditions, errors: &mut Vec<String>
         ));
     }
     for (name, expected) in is.iter().flatten() {
-        errors.extend(facts::misnamed(name).map(|why| format!("`{name}` in `{key}.is` {why}")));
+        errors.extend(facts::name_error(name).map(|why| format!("`{name}` in `{key}.is` {why}")));
         let plain =
             |value: &Value| matches!(value, Value::String(_) | Value::Number(_) | Value::Bool(_));
         let expected = match expected {
@@ -420,7 +420,6 @@ fn keys(rule: &Rule) -> Vec<&'static str> {
         .collect()
 }
 
-/// Returns the texts of a rule that are templates.
 fn templates(rule: &Rule) -> impl Iterator<Item = &str> {
     let mut found = Vec::new();
     let mut left: Vec<&Value> = rule.default.iter().chain(&rule.value).collect();
@@ -465,7 +464,6 @@ fn claim_of(rule: &Rule) -> Option<&str> {
     }
 }
 
-/// Returns whether a rule reads a claim.
 fn reads(rule: &Rule, claim: &str) -> bool {
     let from = rule.from.iter().flat_map(|names| &names.0);
     let conditions = [&rule.when, &rule.unless]

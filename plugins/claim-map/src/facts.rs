@@ -151,7 +151,7 @@ fn member(value: &Value, path: &str) -> Option<Value> {
 }
 
 /// Returns the error in a name, as the end of a sentence that begins with it.
-pub(crate) fn misnamed(name: &str) -> Option<&'static str> {
+pub(crate) fn name_error(name: &str) -> Option<&'static str> {
     if name.is_empty() || name.split('.').any(str::is_empty) {
         Some("has an empty part")
     } else if name.contains(['{', '}', '"']) || name.contains(char::is_whitespace) {

@@ -26,13 +26,13 @@ pub(crate) fn run(rule: &Rule, mut value: Value) -> Option<Value> {
         value = each(value, |value| Some(value).filter(&kept))?;
     }
     if let Some(prefix) = &rule.strip_prefix {
-        value = each(value, |value| Some(stripped(value, prefix)))?;
+        value = each(value, |value| Some(without_prefix(value, prefix)))?;
     }
     if let Some(table) = &rule.lookup {
         value = look_up(table, rule.keep_unknown, value)?;
     }
     if let Some(prefix) = &rule.add_prefix {
-        value = each(value, |value| prefixed(value, prefix))?;
+        value = each(value, |value| with_prefix(value, prefix))?;
     }
     if let Value::Array(members) = &mut value {
         once(members);
@@ -84,7 +84,7 @@ fn matches_any(patterns: &Several<String>, value: &Value) -> bool {
     })
 }
 
-fn stripped(mut value: Value, prefix: &str) -> Value {
+fn without_prefix(mut value: Value, prefix: &str) -> Value {
     if let Value::String(text) = &mut value
         && text.starts_with(prefix)
     {
@@ -93,7 +93,7 @@ fn stripped(mut value: Value, prefix: &str) -> Value {
     value
 }
 
-fn prefixed(mut value: Value, prefix: &str) -> Option<Value> {
+fn with_prefix(mut value: Value, prefix: &str) -> Option<Value> {
     match &mut value {
         Value::String(text) => text.insert_str(0, prefix),
         other => value = Value::String(format!("{prefix}{}", values::text(other)?)),

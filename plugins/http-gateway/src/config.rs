@@ -265,7 +265,6 @@ impl Config {
         }
     }
 
-    /// Returns the URL for a path of the settings.
     pub(crate) fn url(&self, path: &str, id: &str, request_id: &str) -> String {
         let encoded = |text| utf8_percent_encode(text, RESERVED).to_string();
         let path = path

@@ -256,7 +256,6 @@ fn retry_after(response: &Response) -> u32 {
     seconds.unwrap_or(RETRY_AFTER).clamp(1, LONGEST_RETRY)
 }
 
-/// Returns the JSON object of a response.
 fn object(response: &Response) -> Result<Value, Failure> {
     match serde_json::from_slice::<Map<String, Value>>(&response.body) {
         Ok(object) => Ok(Value::Object(object)),

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use assent_model::name::{LoginName, LoginNameError, display_text, folded, is_same_name};
+use assent_model::name::{LoginName, LoginNameError, display_text, folded_form, is_same_name};
 use assent_model::search::search_form;
 use libfuzzer_sys::fuzz_target;
 
@@ -19,8 +19,8 @@ fuzz_target!(|input: &[u8]| {
         let is_there = text.contains(character) || !character.is_ascii();
         assert!(is_there, "{character:?} is not in the text");
     }
-    let form = folded(text);
-    assert_eq!(folded(&form), form, "the form changes again");
+    let form = folded_form(text);
+    assert_eq!(folded_form(&form), form, "the form changes again");
     let form = search_form(text);
     assert_eq!(search_form(&form), form, "the search form changes again");
     if let Ok(name) = text.parse::<LoginName>() {

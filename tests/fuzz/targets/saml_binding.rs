@@ -44,7 +44,7 @@ static TRUSTED: LazyLock<[TrustedKey; 1]> = LazyLock::new(|| {
     ] {
         let incoming = Incoming::read_redirect(query.as_bytes()).expect("a message");
         incoming
-            .trusted(&trusted, Signature::Required)
+            .trusted_message(&trusted, Signature::Required)
             .expect("a signed message is accepted");
     }
     trusted
@@ -76,7 +76,7 @@ fn check_parameters(incoming: &Incoming, encoded: &[u8]) {
 }
 
 fn form(incoming: &Incoming, keys: &[TrustedKey], signature: Signature) -> Option<String> {
-    let trusted = incoming.trusted(keys, signature).ok()?;
+    let trusted = incoming.trusted_message(keys, signature).ok()?;
     canonical(trusted.root(), &[], None).ok()
 }
 
@@ -118,13 +118,15 @@ fuzz_target!(|input: &[u8]| {
     for read in [Incoming::read_redirect(input), Incoming::read_post(input)] {
         let Ok(incoming) = read else { continue };
         check_parameters(&incoming, input);
-        assert!(incoming.trusted(&[], Signature::Required).is_err());
+        assert!(incoming.trusted_message(&[], Signature::Required).is_err());
         let was_signed = form(&incoming, trusted, Signature::Required);
         if let Some(form) = &was_signed {
             let found = (incoming.relay_state(), form.as_str());
             assert!(SIGNED.contains(&found), "{found:?} is not signed");
         }
-        let is_optional_good = incoming.trusted(trusted, Signature::Optional).is_ok();
+        let is_optional_good = incoming
+            .trusted_message(trusted, Signature::Optional)
+            .is_ok();
         assert_eq!(
             is_optional_good,
             !incoming.is_signed() || was_signed.is_some()

@@ -109,7 +109,7 @@ async fn the_least_urgent_requests_are_rejected_first() {
         );
     }
     assert_eq!(
-        host.host.admission.rejected(),
+        host.host.admission.rejected_requests(),
         [
             (RequestClass::Application, 1),
             (RequestClass::User, 3),

@@ -297,7 +297,7 @@ async fn a_waiting_device_receives_each_notification_once_and_at_once() {
                 Vec::new(),
             )
             .await;
-        reply.expect("an answer").agreed().expect("agreed")
+        reply.expect("an answer").into_body().expect("agreed")
     };
     let begin = tokio::time::Instant::now();
     let (answer, _) = tokio::join!(wait(""), host.authenticator(&ada.user));
@@ -352,7 +352,7 @@ async fn a_device_revoked_while_it_waits_receives_no_notification() {
     let (reply, _) = tokio::join!(waits, revokes);
     let error = reply
         .expect("an answer")
-        .agreed()
+        .into_body()
         .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("device_not_enrolled"), "{error}");

@@ -84,12 +84,12 @@ async fn no_value_adds_a_header_or_a_recipient() {
     let letter = Letter::invitation(
         services,
         Language::English,
-        (evil, "https://id.example.org/authenticator#enrol=x"),
+        evil,
+        "https://id.example.org/authenticator#enrol=x",
         services.now(),
     );
-    let to = (Some(evil), "ada@example.org");
     let message = letter
-        .addressed(services, &from, to, "id")
+        .mail_to(services, &from, Some(evil), "ada@example.org", "id")
         .expect("a message");
     let text = String::from_utf8(message.formatted()).expect("text");
     let (headers, _) = text.split_once("\r\n\r\n").expect("headers");
@@ -109,7 +109,7 @@ async fn no_value_adds_a_header_or_a_recipient() {
         "ada@example.org>\r\nRCPT TO:<eve@evil.example",
         "ada",
     ] {
-        let refused = letter.addressed(services, &from, (None, address), "id");
+        let refused = letter.mail_to(services, &from, None, address, "id");
         assert!(refused.is_err(), "{address:?}");
     }
 }

@@ -3,8 +3,27 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use crate::clock::Timestamp;
+use crate::id::Did;
 use crate::redirect::{CheckedRedirect, RedirectUri};
 use crate::saml::name_id::NameIdSettings;
+
+/// A SAML service provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceProvider {
+    /// The `{applicationId}` in the application's paths.
+    pub id: Did,
+    /// The name that users see.
+    pub name: String,
+    /// The settings that an administrator can change.
+    pub settings: SamlSettings,
+    /// The number of changes, for optimistic concurrency: an update succeeds only on the newest version.
+    pub version: i64,
+    /// The creation time.
+    pub created_at: Timestamp,
+    /// The time of the last change.
+    pub updated_at: Timestamp,
+}
 
 /// The settings of a service provider. A setting that a later release adds needs a default, because stored applications
 /// do not have it.
@@ -77,7 +96,7 @@ impl SamlSettings {
         self.acs
             .iter()
             .find(|acs| acs.url.as_str() == url)
-            .map(|acs| acs.url.checked())
+            .map(|acs| acs.url.to_checked())
     }
 
     /// Returns the assertion consumer service with this index.
@@ -85,7 +104,7 @@ impl SamlSettings {
         self.acs
             .iter()
             .find(|acs| acs.index == index)
-            .map(|acs| acs.url.checked())
+            .map(|acs| acs.url.to_checked())
     }
 
     /// Returns the assertion consumer service for requests without one: the default, or else the first (SAML metadata
@@ -95,7 +114,7 @@ impl SamlSettings {
             .iter()
             .find(|acs| acs.default)
             .or_else(|| self.acs.first())
-            .map(|acs| acs.url.checked())
+            .map(|acs| acs.url.to_checked())
     }
 }
 
@@ -196,7 +215,7 @@ impl IdpInitiated {
     ///
     /// # Errors
     /// [`RelayStateError`] if the requested RelayState is not registered.
-    pub fn chosen(&self, requested: Option<&str>) -> Result<Option<String>, RelayStateError> {
+    pub fn relay_state(&self, requested: Option<&str>) -> Result<Option<String>, RelayStateError> {
         match requested {
             None => Ok(self.relay_state.clone()),
             Some(requested) => {

@@ -13,7 +13,6 @@ pub(super) const IMPORTS: &[&str] = &[
     "assent:host/clock@1.0.0",
 ];
 
-/// Returns a linker with these imports.
 pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<CallState>> {
     let mut linker = Linker::<CallState>::new(component.engine());
     log::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;
@@ -23,8 +22,8 @@ pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<CallState
 }
 
 /// Implements a channel component over the bindings of a contract. The module that uses the macro must define the types
-/// of the contract as `wit`. It must also define the functions `request`, `started`, `state` and `callback_content` for
-/// the differences between the contracts.
+/// of the contract as `wit`. It must also define the functions `request`, `started_request`, `state` and
+/// `callback_content` for the differences between the contracts.
 macro_rules! channel_component {
     ($pre:ident, $interface:ident) => {
         struct V1($pre<CallState>);
@@ -55,7 +54,7 @@ macro_rules! channel_component {
                         return CallResult::without_call(Err(ChannelFailureKind::WrongKind));
                     };
                     let result = fresh!(runner, self.0, $interface.call_begin, config, &request);
-                    translate(result, started)
+                    translate(result, started_request)
                 })
             }
 
@@ -116,7 +115,7 @@ macro_rules! channel_component {
                 Ok(value) => Ok(change(value)),
                 Err(wit::Failure::Gone) => Err(ChannelFailureKind::Gone),
                 Err(wit::Failure::RetryAfter(seconds)) => Err(retry_after(seconds)),
-                Err(wit::Failure::Rejected(why)) => Err(rejected(&why)),
+                Err(wit::Failure::Rejected(why)) => Err(channel_rejection(&why)),
             })
         }
     };

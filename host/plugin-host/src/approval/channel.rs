@@ -56,22 +56,22 @@ impl ApprovalChannel {
                 | (ChannelRequest::Question(_), Trust::Delegated)
         );
         if !fits {
-            return Err(self.failed(ChannelFailureKind::WrongKind));
+            return Err(self.log_failure(ChannelFailureKind::WrongKind));
         }
-        let begun = self.judged(
+        let begun = self.outcome_of(
             self.component
                 .begin(&self.runner, &self.config, opening)
                 .await,
         )?;
-        begun.checked().map_err(|fault| {
+        begun.check_handle().map_err(|fault| {
             self.runner.meter().broke_contract();
-            self.failed(ChannelFailureKind::Fault(fault))
+            self.log_failure(ChannelFailureKind::Fault(fault))
         })
     }
 
     /// Polls the state of a request.
     pub(crate) async fn poll(&self, handle: Vec<u8>) -> Result<ChannelState, ChannelFailure> {
-        self.judged(
+        self.outcome_of(
             self.component
                 .poll(&self.runner, &self.config, handle)
                 .await,
@@ -83,7 +83,7 @@ impl ApprovalChannel {
         &self,
         callback: Callback,
     ) -> Result<CallbackContent, ChannelFailure> {
-        self.judged(
+        self.outcome_of(
             self.component
                 .on_callback(&self.runner, &self.config, callback)
                 .await,
@@ -92,25 +92,25 @@ impl ApprovalChannel {
 
     /// Cancels a request.
     pub(crate) async fn cancel(&self, handle: Vec<u8>) -> Result<(), ChannelFailure> {
-        self.judged(
+        self.outcome_of(
             self.component
                 .cancel(&self.runner, &self.config, handle)
                 .await,
         )
     }
 
-    fn judged<T>(
+    fn outcome_of<T>(
         &self,
         ran: CallResult<Result<T, ChannelFailureKind>>,
     ) -> Result<T, ChannelFailure> {
         match ran.result {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(kind)) => Err(self.failed(kind)),
-            Err(fault) => Err(self.failed(ChannelFailureKind::Fault(fault))),
+            Ok(Err(kind)) => Err(self.log_failure(kind)),
+            Err(fault) => Err(self.log_failure(ChannelFailureKind::Fault(fault))),
         }
     }
 
-    fn failed(&self, kind: ChannelFailureKind) -> ChannelFailure {
+    fn log_failure(&self, kind: ChannelFailureKind) -> ChannelFailure {
         let channel = self.name().to_owned();
         tracing::warn!(plugin = channel, reason = %kind, "approval channel failed");
         ChannelFailure { channel, kind }

@@ -7,7 +7,7 @@ use super::types::{
     Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState, Evidence,
     StartedRequest,
 };
-use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
+use super::wire::{channel_rejection, milliseconds, retry_after, whole_seconds};
 use crate::bindings::approval::ApprovalChannelPre;
 use crate::bindings::approval::exports::assent::approval::channel as wit;
 use crate::call::state::CallState;
@@ -48,7 +48,7 @@ fn request(opening: ChannelRequest) -> Option<wit::Notice> {
     })
 }
 
-fn started(begun: wit::Begun) -> StartedRequest {
+fn started_request(begun: wit::Begun) -> StartedRequest {
     StartedRequest {
         handle: begun.handle,
         poll_after: begun.poll_after_ms.map(milliseconds),

@@ -6,7 +6,7 @@ use super::adapter::{IMPORTS, channel_component, linker};
 use super::types::{
     Callback, CallbackContent, ChannelFailureKind, ChannelRequest, ChannelState, StartedRequest,
 };
-use super::wire::{milliseconds, rejected, retry_after, whole_seconds};
+use super::wire::{channel_rejection, milliseconds, retry_after, whole_seconds};
 use crate::bindings::delegated::DelegatedApprovalChannelPre;
 use crate::bindings::delegated::exports::assent::approval::delegated_channel as wit;
 use crate::call::state::CallState;
@@ -53,7 +53,7 @@ fn request(opening: ChannelRequest) -> Option<wit::Question> {
     })
 }
 
-fn started(begun: wit::Begun) -> StartedRequest {
+fn started_request(begun: wit::Begun) -> StartedRequest {
     StartedRequest {
         handle: begun.handle,
         poll_after: Some(milliseconds(begun.poll_after_ms)),

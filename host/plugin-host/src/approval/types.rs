@@ -82,7 +82,7 @@ pub struct StartedRequest {
 
 impl StartedRequest {
     /// Returns the request if its handle is within the limit.
-    pub(crate) fn checked(self) -> Result<Self, Fault> {
+    pub(crate) fn check_handle(self) -> Result<Self, Fault> {
         if self.handle.len() > HANDLE {
             return Err(Fault::Answer(format!(
                 "its handle is larger than {HANDLE} bytes"

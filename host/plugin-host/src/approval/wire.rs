@@ -16,7 +16,7 @@ pub(super) fn milliseconds(count: u32) -> Duration {
 }
 
 /// Returns the failure with a channel's own reason, as the log shows it.
-pub(super) fn rejected(why: &str) -> ChannelFailureKind {
+pub(super) fn channel_rejection(why: &str) -> ChannelFailureKind {
     ChannelFailureKind::Rejected(one_line(why))
 }
 

@@ -141,7 +141,7 @@ impl Runner {
 
     /// Returns a runner of the same plugin with metrics of its own, so that its calls do not count. The error is the
     /// end of a sentence about the plugin.
-    pub(crate) fn uncounted(&self) -> Result<Self, String> {
+    pub(crate) fn without_metrics(&self) -> Result<Self, String> {
         let (engine, clock, outside) = (
             self.engine.clone(),
             Arc::clone(&self.clock),
@@ -164,7 +164,6 @@ impl Runner {
         &self.name
     }
 
-    /// Returns the limits of each call.
     pub(crate) const fn limits(&self) -> &CallLimits {
         &self.limits
     }
@@ -195,12 +194,12 @@ impl Runner {
         {
             Ok(admitted) => admitted,
             Err(left) => {
-                self.meter.rejected();
+                self.meter.count_rejection();
                 return CallResult::not_begun(Fault::Suspended(left));
             }
         };
         let Some(place) = self.places.enter(&key, None) else {
-            return self.rejected();
+            return self.reject_call();
         };
         let waiting = self.meter.waits();
         // One deadline applies to both queues: for a place of the plugin, and for the first turn of its code.
@@ -213,7 +212,7 @@ impl Runner {
         let begun = tokio::time::timeout(self.limits.wait, begin).await;
         drop(waiting);
         let Ok(Some(turn)) = begun else {
-            return self.rejected();
+            return self.reject_call();
         };
         let plugin = self.name();
         let span =
@@ -241,14 +240,14 @@ impl Runner {
         self.meter.count(&usage, result.is_err());
         span.record("fuel", field(usage.fuel))
             .record("failed", result.is_err());
-        if admitted.is_some_and(|admitted| admitted.ended(result.as_ref().err())) {
-            self.meter.suspended();
+        if admitted.is_some_and(|admitted| admitted.record_end(result.as_ref().err())) {
+            self.meter.count_suspension();
         }
         CallResult { result, usage }
     }
 
-    fn rejected<T>(&self) -> CallResult<T> {
-        self.meter.rejected();
+    fn reject_call<T>(&self) -> CallResult<T> {
+        self.meter.count_rejection();
         CallResult::not_begun(Fault::Busy)
     }
 

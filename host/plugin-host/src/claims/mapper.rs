@@ -80,7 +80,7 @@ impl ClaimMapper {
     pub(crate) async fn try_out(&self, input: &ClaimInput) -> Result<(), MapFailureKind> {
         let runner = self
             .runner
-            .uncounted()
+            .without_metrics()
             .map_err(|error| MapFailureKind::Fault(Fault::Answer(error)))?;
         self.changes(&runner, input, &json_text(&input.claims))
             .await
@@ -137,7 +137,7 @@ impl ClaimMapper {
                 match self.lookups.enter(&input.application_id).await {
                     Ok(place) => Some(place),
                     Err(fault) => {
-                        runner.meter().rejected();
+                        runner.meter().count_rejection();
                         return (Err(MapFailureKind::Fault(fault)), Usage::default());
                     }
                 }
@@ -157,7 +157,7 @@ impl ClaimMapper {
                 Err(Fault::UndeclaredDenial(one_line(&reason)))
             }
             Ok(Err(MapError::Deny(reason))) => {
-                runner.meter().denied();
+                runner.meter().count_denial();
                 return (Err(MapFailureKind::Deny(one_line(&reason))), ran.usage);
             }
             Ok(Err(MapError::Fault(reason))) => Err(Fault::Reported(one_line(&reason))),

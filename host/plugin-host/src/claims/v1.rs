@@ -60,16 +60,16 @@ impl MapperComponent for V1 {
             let [application, account, user] =
                 [&input.application, &input.account, &input.user].map(json_text);
             let (roles, scopes, amr) = (
-                borrowed(&input.roles),
-                borrowed(&input.scopes),
-                borrowed(&input.amr),
+                borrow_texts(&input.roles),
+                borrow_texts(&input.scopes),
+                borrow_texts(&input.amr),
             );
             let values: Vec<Vec<String>> = input
                 .requested
                 .iter()
                 .map(|claim| claim.values.iter().map(json_text).collect())
                 .collect();
-            let values: Vec<Vec<&str>> = values.iter().map(|values| borrowed(values)).collect();
+            let values: Vec<Vec<&str>> = values.iter().map(|values| borrow_texts(values)).collect();
             let requested = input.requested.iter().zip(&values);
             let requested: Vec<wit::RequestedClaim<'_>> = requested
                 .map(|(claim, values)| wit::RequestedClaim {
@@ -118,7 +118,7 @@ impl MapperComponent for V1 {
     }
 }
 
-fn borrowed(texts: &[String]) -> Vec<&str> {
+fn borrow_texts(texts: &[String]) -> Vec<&str> {
     texts.iter().map(String::as_str).collect()
 }
 

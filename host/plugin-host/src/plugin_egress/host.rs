@@ -61,7 +61,6 @@ impl HostPattern {
         }
     }
 
-    /// Returns whether a URL with this host matches the grant.
     pub(super) fn matches(&self, host: &str, url: &Url) -> bool {
         let named = if self.below {
             host.strip_suffix(self.host.as_str())

@@ -88,7 +88,7 @@ impl PluginEgress {
             )));
         }
         let mut headers = headers(&request.headers)?;
-        let mut url = self.permitted(&request.url)?;
+        let mut url = self.check_url(&request.url)?;
         let mut method = method(request.method);
         let mut body = request.body;
         let mut elsewhere = false;
@@ -116,7 +116,7 @@ impl PluginEgress {
             let target = target.ok_or_else(|| {
                 Error::Refused("the target of the redirect is not a URL".to_owned())
             })?;
-            let target = self.permitted(target.as_str())?;
+            let target = self.check_url(target.as_str())?;
             if target.origin() != url.origin() {
                 elsewhere = true;
                 headers.remove(AUTHORIZATION);
@@ -177,7 +177,7 @@ impl PluginEgress {
     }
 
     /// Parses the URL and checks that the plugin may call it.
-    fn permitted(&self, url: &str) -> Result<Url, Error> {
+    fn check_url(&self, url: &str) -> Result<Url, Error> {
         let url = Url::parse(url)
             .map_err(|error| Error::Invalid(format!("the URL cannot be read: {error}")))?;
         let plain = url.scheme() == "http" && self.allow_private;

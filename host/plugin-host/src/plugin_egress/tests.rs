@@ -30,7 +30,7 @@ fn only_granted_hosts_are_permitted() {
         "https://a.b.notify.example/x",
         "https://alt.example:8443/",
     ] {
-        assert!(egress.permitted(url).is_ok(), "{url}");
+        assert!(egress.check_url(url).is_ok(), "{url}");
     }
     for url in [
         "https://push.example.com.evil.example/",
@@ -50,12 +50,12 @@ fn only_granted_hosts_are_permitted() {
         "https://2130706433/",
     ] {
         assert!(
-            matches!(egress.permitted(url), Err(Error::Refused(_))),
+            matches!(egress.check_url(url), Err(Error::Refused(_))),
             "{url}"
         );
     }
     assert!(matches!(
-        egress.permitted("not a url"),
+        egress.check_url("not a url"),
         Err(Error::Invalid(_))
     ));
 }

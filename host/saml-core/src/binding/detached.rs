@@ -25,15 +25,13 @@ impl Detached {
         parameters: &MessageParameters<'_>,
         kind: MessageKind,
     ) -> Result<Option<Self>, BindingError> {
-        let (algorithm, value) = match (
-            parameters.decoded(ALGORITHM)?,
-            parameters.base64(SIGNATURE)?,
-        ) {
-            (None, None) => return Ok(None),
-            (Some(algorithm), Some(value)) => (algorithm, value),
-            (Some(_), None) => return Err(BindingError::HalfSigned(SIGNATURE)),
-            (None, Some(_)) => return Err(BindingError::HalfSigned(ALGORITHM)),
-        };
+        let (algorithm, value) =
+            match (parameters.decode(ALGORITHM)?, parameters.base64(SIGNATURE)?) {
+                (None, None) => return Ok(None),
+                (Some(algorithm), Some(value)) => (algorithm, value),
+                (Some(_), None) => return Err(BindingError::HalfSigned(SIGNATURE)),
+                (None, Some(_)) => return Err(BindingError::HalfSigned(ALGORITHM)),
+            };
         let covered = [kind.parameter(), RELAY_STATE, ALGORITHM];
         let parts = covered
             .into_iter()

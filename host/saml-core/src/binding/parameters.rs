@@ -53,7 +53,7 @@ impl<'q> MessageParameters<'q> {
     ///
     /// # Errors
     /// [`BindingError::Escape`]
-    pub(super) fn decoded(&self, name: &'static str) -> Result<Option<Vec<u8>>, BindingError> {
+    pub(super) fn decode(&self, name: &'static str) -> Result<Option<Vec<u8>>, BindingError> {
         let Some(raw) = self.raw(name) else {
             return Ok(None);
         };
@@ -74,7 +74,7 @@ impl<'q> MessageParameters<'q> {
     /// # Errors
     /// [`BindingError::Base64`], and [`BindingError::TooLong`] for a value that exceeds every message.
     pub(super) fn base64(&self, name: &'static str) -> Result<Option<Vec<u8>>, BindingError> {
-        let Some(mut text) = self.decoded(name)? else {
+        let Some(mut text) = self.decode(name)? else {
             return Ok(None);
         };
         text.retain(|byte| !byte.is_ascii_whitespace());
@@ -120,7 +120,7 @@ impl<'q> MessageParameters<'q> {
     /// [`BindingError::RelayStateTooLong`] or [`BindingError::RelayStateEncoding`], because a modified relay state is
     /// useless to its sender.
     pub(super) fn relay_state(&self) -> Result<Option<String>, BindingError> {
-        let Some(bytes) = self.decoded(RELAY_STATE)? else {
+        let Some(bytes) = self.decode(RELAY_STATE)? else {
             return Ok(None);
         };
         if bytes.len() > RELAY_STATE_BYTES {

@@ -33,7 +33,7 @@ impl Incoming {
     pub fn read_redirect(query: &[u8]) -> Result<Self, BindingError> {
         let parameters = MessageParameters::find(query, &[ENCODING, ALGORITHM, SIGNATURE])?;
         if parameters
-            .decoded(ENCODING)?
+            .decode(ENCODING)?
             .is_some_and(|encoding| encoding != DEFLATE)
         {
             return Err(BindingError::Encoding);

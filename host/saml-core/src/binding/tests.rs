@@ -67,7 +67,7 @@ fn post(xml: &str) -> Incoming {
 macro_rules! assert_untrusted {
     ($incoming:expr, $keys:expr, $signature:ident, $error:pat) => {
         let incoming: Incoming = $incoming;
-        let trusted = incoming.trusted($keys, Signature::$signature);
+        let trusted = incoming.trusted_message($keys, Signature::$signature);
         assert!(matches!(trusted, Err($error)), "{trusted:?}");
     };
 }
@@ -80,7 +80,9 @@ fn a_redirect_contains_a_message_and_its_relay_state() {
         (MessageKind::Request, false)
     );
     assert_eq!(incoming.relay_state(), Some("a b+c/<script>\r\n\u{1f600}"));
-    let trusted = incoming.trusted(keys(), Signature::Optional).unwrap();
+    let trusted = incoming
+        .trusted_message(keys(), Signature::Optional)
+        .unwrap();
     assert!(trusted.root().attribute("ID") == Some("_r1") && !trusted.is_signed());
     assert_eq!(redirect(&query(None, None)).relay_state(), None);
     // An empty relay state is present.
@@ -180,7 +182,7 @@ fn a_repeated_parameter_is_rejected() {
     // Unknown parameters may be repeated and may have any value.
     assert!(
         redirect(&format!("utm=%&{good}&utm=%zz&&=&"))
-            .trusted(keys(), Signature::Required)
+            .trusted_message(keys(), Signature::Required)
             .is_ok()
     );
 }
@@ -317,11 +319,11 @@ fn a_signed_query_is_trusted_as_a_whole() {
         let incoming = redirect(&query(state, Some(&PARTNER.signer)));
         assert!(incoming.is_signed());
         for rule in [Signature::Required, Signature::Optional] {
-            let trusted = incoming.trusted(keys(), rule).unwrap();
+            let trusted = incoming.trusted_message(keys(), rule).unwrap();
             assert!(trusted.is_signed() && trusted.root().attribute("ID") == Some("_r1"));
         }
         let both = [STRANGER.trusted.clone(), PARTNER.trusted.clone()];
-        assert!(incoming.trusted(&both, Signature::Required).is_ok());
+        assert!(incoming.trusted_message(&both, Signature::Required).is_ok());
         assert_untrusted!(
             incoming,
             slice::from_ref(&STRANGER.trusted),
@@ -344,14 +346,16 @@ fn the_signature_covers_the_received_octets_in_the_standard_order() {
     let incoming = redirect(&query);
     assert!(
         incoming.relay_state() == Some("a b c")
-            && incoming.trusted(keys(), Signature::Required).is_ok()
+            && incoming
+                .trusted_message(keys(), Signature::Required)
+                .is_ok()
     );
     let mut parts: Vec<_> = query.split('&').collect();
     for _ in 0..parts.len() {
         parts.rotate_left(1);
         assert!(
             redirect(&parts.join("&"))
-                .trusted(keys(), Signature::Required)
+                .trusted_message(keys(), Signature::Required)
                 .is_ok()
         );
     }
@@ -417,7 +421,7 @@ fn weak_algorithms_are_rejected() {
     ] {
         let incoming = redirect(&signed(&covered, algorithm));
         for rule in [Signature::Required, Signature::Optional] {
-            let trusted = incoming.trusted(keys(), rule);
+            let trusted = incoming.trusted_message(keys(), rule);
             assert!(
                 matches!(trusted, Err(TrustError::Algorithm(error)) if error == expected),
                 "{trusted:?}"
@@ -425,7 +429,7 @@ fn weak_algorithms_are_rejected() {
         }
         assert!(
             !incoming
-                .trusted(&[], Signature::Optional)
+                .trusted_message(&[], Signature::Optional)
                 .unwrap()
                 .is_signed()
         );
@@ -442,7 +446,7 @@ fn a_posted_message_is_read_from_the_signed_content() {
     let incoming = post(&xml);
     assert!(incoming.is_signed());
     for rule in [Signature::Required, Signature::Optional] {
-        let trusted = incoming.trusted(keys(), rule).unwrap();
+        let trusted = incoming.trusted_message(keys(), rule).unwrap();
         assert!(trusted.is_signed() && trusted.root().child(ISSUER).is_ok());
         assert!(
             trusted
@@ -496,7 +500,7 @@ fn a_present_signature_must_be_valid() {
             post(&xml),
             redirect(&format!("SAMLRequest={}", compressed(&xml))),
         ] {
-            let trusted = incoming.trusted(keys(), Signature::Optional);
+            let trusted = incoming.trusted_message(keys(), Signature::Optional);
             assert!(
                 matches!(&trusted, Err(TrustError::Message(error)) if is_expected(error)),
                 "{trusted:?}"
@@ -507,7 +511,7 @@ fn a_present_signature_must_be_valid() {
     let stripped = post(&signed.replace(signature, ""));
     assert!(
         !stripped
-            .trusted(keys(), Signature::Optional)
+            .trusted_message(keys(), Signature::Optional)
             .unwrap()
             .is_signed()
     );
@@ -519,7 +523,7 @@ fn a_required_signature_of_a_redirect_must_be_in_its_query() {
     let xml = request(&PARTNER.signer);
     let bare = redirect(&format!("SAMLRequest={}", compressed(&xml)));
     assert!(
-        bare.trusted(keys(), Signature::Optional)
+        bare.trusted_message(keys(), Signature::Optional)
             .unwrap()
             .is_signed()
     );
@@ -532,7 +536,7 @@ fn a_required_signature_of_a_redirect_must_be_in_its_query() {
         ))
     };
     let both = with(&xml);
-    let trusted = both.trusted(keys(), Signature::Required).unwrap();
+    let trusted = both.trusted_message(keys(), Signature::Required).unwrap();
     assert!(
         trusted
             .root()
@@ -554,7 +558,7 @@ fn without_keys_no_message_counts_as_signed() {
         redirect(&query(None, Some(&PARTNER.signer))),
         post(&request(&PARTNER.signer)),
     ] {
-        let trusted = incoming.trusted(&[], Signature::Optional).unwrap();
+        let trusted = incoming.trusted_message(&[], Signature::Optional).unwrap();
         assert!(!trusted.is_signed() && trusted.root().attribute("ID") == Some("_r1"));
         assert_untrusted!(incoming, &[], Required, TrustError::NoKeys);
     }
@@ -580,7 +584,7 @@ proptest! {
         prop_assert_eq!(incoming.relay_state(), state.as_deref());
         let posted = post(&xml);
         for incoming in [incoming, posted] {
-            let trusted = incoming.trusted(&[], Signature::Optional).unwrap();
+            let trusted = incoming.trusted_message(&[], Signature::Optional).unwrap();
             prop_assert_eq!(trusted.root().text().unwrap(), &text);
         }
     }

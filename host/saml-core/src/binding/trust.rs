@@ -80,7 +80,7 @@ impl Incoming {
     ///
     /// # Errors
     /// [`TrustError`]
-    pub fn trusted(
+    pub fn trusted_message(
         &self,
         keys: &[TrustedKey],
         signature: Signature,

@@ -12,13 +12,13 @@ const ID_BYTES: usize = 256;
 const VALUE_BYTES: usize = 4096;
 
 /// Removes the white space around a URI, a number, a boolean or a time (XML Schema part 2 section 4.3.6).
-fn collapsed(text: &str) -> &str {
+fn trim_space(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\n', '\r'])
 }
 
 /// Checks that a text is not empty (SAML core section 1.3.1) and not too long.
-fn checked<'d>(name: &'static str, text: &'d str) -> Result<&'d str, FormError> {
-    if collapsed(text).is_empty() || text.len() > VALUE_BYTES {
+fn check_text<'d>(name: &'static str, text: &'d str) -> Result<&'d str, FormError> {
+    if trim_space(text).is_empty() || text.len() > VALUE_BYTES {
         return Err(FormError::Value {
             name,
             must: "a text of 1 to 4096 bytes",
@@ -29,7 +29,7 @@ fn checked<'d>(name: &'static str, text: &'d str) -> Result<&'d str, FormError> 
 
 /// Reads the text of an element, unchanged.
 pub(super) fn text(element: Element<'_>, name: &'static str) -> Result<String, FormError> {
-    checked(name, element.text()?).map(str::to_owned)
+    check_text(name, element.text()?).map(str::to_owned)
 }
 
 /// Reads the text of an element, unchanged. An empty one counts as absent, as in [`attribute`].
@@ -37,8 +37,8 @@ pub(super) fn optional_text(
     element: Element<'_>,
     name: &'static str,
 ) -> Result<Option<String>, FormError> {
-    let text = Some(element.text()?).filter(|text| !collapsed(text).is_empty());
-    text.map(|text| checked(name, text).map(str::to_owned))
+    let text = Some(element.text()?).filter(|text| !trim_space(text).is_empty());
+    text.map(|text| check_text(name, text).map(str::to_owned))
         .transpose()
 }
 
@@ -47,7 +47,7 @@ pub(super) fn optional_text(
 /// # Errors
 /// [`FormError`] if the text is empty or too long, or the element contains elements.
 pub fn uri_text(element: Element<'_>, name: &'static str) -> Result<String, FormError> {
-    checked(name, element.text()?).map(|text| collapsed(text).to_owned())
+    check_text(name, element.text()?).map(|text| trim_space(text).to_owned())
 }
 
 /// Returns an attribute, without the white space around it. An empty attribute counts as absent: programs write their
@@ -55,7 +55,7 @@ pub fn uri_text(element: Element<'_>, name: &'static str) -> Result<String, Form
 pub fn attribute<'d>(element: Element<'d>, name: &'static str) -> Option<&'d str> {
     element
         .attribute(name)
-        .map(collapsed)
+        .map(trim_space)
         .filter(|value| !value.is_empty())
 }
 
@@ -66,8 +66,8 @@ pub(super) fn string(
 ) -> Result<Option<String>, FormError> {
     element
         .attribute(name)
-        .filter(|value| !collapsed(value).is_empty())
-        .map(|value| checked(name, value).map(str::to_owned))
+        .filter(|value| !trim_space(value).is_empty())
+        .map(|value| check_text(name, value).map(str::to_owned))
         .transpose()
 }
 
@@ -77,7 +77,7 @@ pub(super) fn string(
 /// [`FormError::Value`] if the text is too long.
 pub fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, FormError> {
     attribute(element, name)
-        .map(|value| checked(name, value).map(str::to_owned))
+        .map(|value| check_text(name, value).map(str::to_owned))
         .transpose()
 }
 
@@ -85,7 +85,7 @@ pub fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, F
 ///
 /// # Errors
 /// [`FormError::Missing`] without a value.
-pub fn required<T>(name: &'static str, value: Option<T>) -> Result<T, FormError> {
+pub fn require<T>(name: &'static str, value: Option<T>) -> Result<T, FormError> {
     value.ok_or(FormError::Missing(name))
 }
 
@@ -173,7 +173,7 @@ pub(super) fn classes(context: Element<'_>) -> Result<Vec<String>, FormError> {
     let named = context
         .children()
         .filter(|child| child.is(AUTHN_CONTEXT_CLASS_REF))
-        .filter(|class| !class.text().is_ok_and(|text| collapsed(text).is_empty()));
+        .filter(|class| !class.text().is_ok_and(|text| trim_space(text).is_empty()));
     named
         .map(|class| uri_text(class, "an AuthnContextClassRef"))
         .collect()

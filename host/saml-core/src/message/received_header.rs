@@ -13,11 +13,11 @@ impl Header {
         if !root.is(name) {
             return Err(FormError::Root(name.local).into());
         }
-        let version = read::required("Version", read::attribute(root, "Version"))?;
+        let version = read::require("Version", read::attribute(root, "Version"))?;
         let header = Self {
-            id: read::required("ID", read::id(root, "ID")?)?,
+            id: read::require("ID", read::id(root, "ID")?)?,
             issuer: read::issuer(root)?,
-            issue_instant: read::required("IssueInstant", read::moment(root, "IssueInstant")?)?,
+            issue_instant: read::require("IssueInstant", read::moment(root, "IssueInstant")?)?,
             destination: read::uri(root, "Destination")?,
         };
         if version == "2.0" {
@@ -27,7 +27,6 @@ impl Header {
         }
     }
 
-    /// Returns the error for an unsupported message with this header.
     pub(super) fn unsupported(&self, what: UnsupportedError) -> MessageError {
         MessageError::Unsupported {
             header: Box::new(self.clone()),

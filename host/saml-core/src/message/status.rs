@@ -59,7 +59,7 @@ impl Status {
     pub(super) fn read(response: Element<'_>) -> Result<Self, FormError> {
         let status = response.child(STATUS)?;
         let code = status.child(STATUS_CODE)?;
-        let value = |code| read::required("Value", read::uri(code, "Value")?);
+        let value = |code| read::require("Value", read::uri(code, "Value")?);
         Ok(Self {
             code: value(code)?,
             second: code.optional_child(STATUS_CODE)?.map(value).transpose()?,

@@ -72,7 +72,7 @@ fn declared_encoding(bytes: &[u8]) -> DeclaredEncoding {
         .get(..DECLARATION.min(bytes.len()))
         .unwrap_or_default();
     let head: String = head.iter().map(|byte| char::from(*byte)).collect();
-    let encoding = declared(&head)
+    let encoding = encoding_position(&head)
         .and_then(|(start, end)| head.get(start..end))
         .unwrap_or_default();
     let is_one_of = |names: &[&str]| names.iter().any(|name| encoding.eq_ignore_ascii_case(name));
@@ -95,7 +95,7 @@ fn declared_encoding(bytes: &[u8]) -> DeclaredEncoding {
 
 /// Returns the text, which declares UTF-8 if it declared another encoding.
 pub fn declared_as_utf8(text: &str) -> Cow<'_, str> {
-    match declared(text) {
+    match encoding_position(text) {
         Some((start, end)) => {
             let (before, after) = (
                 text.get(..start).unwrap_or_default(),
@@ -108,7 +108,7 @@ pub fn declared_as_utf8(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the position of the encoding's name in the XML declaration, if it names one (XML 1.0 production 80).
-fn declared(text: &str) -> Option<(usize, usize)> {
+fn encoding_position(text: &str) -> Option<(usize, usize)> {
     let inside = text.trim_start_matches(BOM).strip_prefix("<?xml")?;
     let begins = text.len() - inside.len();
     let (declaration, _) = inside.split_once("?>")?;

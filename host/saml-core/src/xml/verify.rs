@@ -280,7 +280,6 @@ impl<'d> Reference<'d> {
     }
 }
 
-/// Whether the elements have these names.
 fn have_names<const N: usize>(elements: [Element<'_>; N], names: [super::Name; N]) -> bool {
     elements
         .into_iter()

@@ -128,7 +128,6 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     })
 }
 
-/// Starts the background tasks.
 fn start_background(services: &Arc<Services>) -> JoinSet<()> {
     let mut background = JoinSet::new();
     in_background(&mut background, services, "heartbeat", heartbeat);
@@ -170,7 +169,6 @@ fn start_background(services: &Arc<Services>) -> JoinSet<()> {
     background
 }
 
-/// Returns the bounds of new connections.
 fn new_connection_bounds(http: &Http) -> NewConnectionBounds {
     NewConnectionBounds {
         most_of_network: usize::try_from(http.connections_per_network).unwrap_or(usize::MAX),

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
-use crate::domain::operations::telemetry::task_restarts::TaskRestarts;
+use crate::domain::operations::telemetry::metrics::TaskRestarts;
 
 /// The pause before the first restart. Each further restart doubles the pause.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);

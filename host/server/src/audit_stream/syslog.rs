@@ -124,8 +124,8 @@ impl Connection {
                 }
                 Ok(())
             }
-            Self::Tcp(stream) => stream.write_all(&counted(messages)).await,
-            Self::Stream(stream) => stream.write_all(&counted(messages)).await,
+            Self::Tcp(stream) => stream.write_all(&with_octet_counts(messages)).await,
+            Self::Stream(stream) => stream.write_all(&with_octet_counts(messages)).await,
         }
     }
 }
@@ -140,7 +140,7 @@ async fn unix(path: &Path) -> Result<Connection, Error> {
 }
 
 /// Returns the messages with octet counting: the length before each message.
-fn counted(messages: &[String]) -> Vec<u8> {
+fn with_octet_counts(messages: &[String]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for message in messages {
         bytes.extend_from_slice(format!("{} ", message.len()).as_bytes());

@@ -9,7 +9,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use assent_model::id::{ApprovalId, DeviceId};
-use assent_model::text::decoded;
+use assent_model::text::to_utf8;
 
 /// An enrolled authenticator: the content of its file.
 #[derive(Serialize, Deserialize)]
@@ -116,7 +116,7 @@ impl Authenticator {
     /// If the file cannot be read, or its content is not an authenticator.
     pub fn load(file: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read(file)
-            .and_then(decoded)
+            .and_then(to_utf8)
             .with_context(|| format!("cannot read {}", file.display()))?;
         serde_json::from_str(&text).with_context(|| {
             format!(

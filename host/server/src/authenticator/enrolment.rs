@@ -76,7 +76,7 @@ impl PendingEnrolment {
             token: link.token.clone(),
         };
         let http = client().await?;
-        let reply = repeated(|| http.post(&preview).json(&about)).await?;
+        let reply = send_repeatedly(|| http.post(&preview).json(&about)).await?;
         let EnrolmentPreview { issuer, .. } = reply.read()?;
         let key = EcKey::generate(&*EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?)?;
         Ok(Self {
@@ -142,7 +142,7 @@ impl PendingEnrolment {
         };
         let address = format!("{origin}/authenticator/api/enrolments");
         let http = client().await?;
-        let reply = repeated(|| http.post(&address).json(&body)).await?;
+        let reply = send_repeatedly(|| http.post(&address).json(&body)).await?;
         let EnrolledDevice {
             device_id, account, ..
         } = reply.read()?;
@@ -158,7 +158,7 @@ impl PendingEnrolment {
             authenticator
                 .call(Method::PUT, "/authenticator/api/device/push", "", body)
                 .await?
-                .agreed()?;
+                .into_body()?;
         }
         Ok(authenticator)
     }
@@ -182,12 +182,12 @@ impl Authenticator {
 }
 
 /// Sends a request, and sends it again if there was no response of the server itself.
-async fn repeated(request: impl Fn() -> RequestBuilder) -> anyhow::Result<Reply> {
+async fn send_repeatedly(request: impl Fn() -> RequestBuilder) -> anyhow::Result<Reply> {
     let mut pauses = PAUSES.iter();
     loop {
         let outcome = match exchange(request()).await {
             Ok(reply) if reply.status.is_server_error() => {
-                let reason = reply.agreed().err().map(|error| error.to_string());
+                let reason = reply.into_body().err().map(|error| error.to_string());
                 Err(anyhow::Error::msg(reason.unwrap_or_default()).context(NoResponse))
             }
             outcome => outcome,

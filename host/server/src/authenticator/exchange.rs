@@ -127,7 +127,7 @@ impl Authenticator {
             .unwrap_or_default();
         self.call(method, &format!("/authenticator/api{path}"), "", body)
             .await?
-            .agreed()
+            .into_body()
     }
 
     /// Sends a call that the device signs. If the server rejects the time of the call, sends the call once more with
@@ -196,7 +196,7 @@ impl Reply {
     ///
     /// # Errors
     /// The reason of the server, if the response is not successful.
-    pub fn agreed(self) -> anyhow::Result<Value> {
+    pub fn into_body(self) -> anyhow::Result<Value> {
         if self.status.is_success() {
             return Ok(self.body);
         }
@@ -206,7 +206,7 @@ impl Reply {
 
     /// Returns the body of a successful response, deserialized as this type.
     pub(super) fn read<T: DeserializeOwned>(self) -> anyhow::Result<T> {
-        serde_json::from_value(self.agreed()?).context("the answer cannot be read")
+        serde_json::from_value(self.into_body()?).context("the answer cannot be read")
     }
 
     fn error(&self) -> CallError {

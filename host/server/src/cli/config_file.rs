@@ -26,7 +26,6 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         match &self.config {
             Some(file) => file,

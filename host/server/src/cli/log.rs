@@ -14,7 +14,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::config::{Log, LogFormat};
-use crate::domain::operations::telemetry::lost_log_lines::LostLogLines;
+use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::otlp::{self, TraceExport};
 use assent_telemetry::{ROOT_SPANS, SPANS};
 

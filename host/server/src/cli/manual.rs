@@ -16,7 +16,6 @@ pub(super) struct Man {
     out: Option<PathBuf>,
 }
 
-/// Prints the completions of a shell.
 pub(super) fn completions(shell: Shell, mut command: Command) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "assent", &mut script);

@@ -233,7 +233,7 @@ fn print_later(later: &LaterChanges) {
             later.to_repeat.len()
         ));
         for change in &later.to_repeat {
-            terminal::report_line(format_args!("  {}", repeated(change)));
+            terminal::report_line(format_args!("  {}", change_line(change)));
         }
     }
 }
@@ -242,7 +242,7 @@ fn print_later(later: &LaterChanges) {
 const LONGEST_DETAIL: usize = 400;
 
 /// Returns a change in one line.
-fn repeated(change: &RepeatedChange) -> String {
+fn change_line(change: &RepeatedChange) -> String {
     let mut line = format!("{} {}", moment_text(change.at), change.event.as_str());
     for (name, id) in [("user", &change.user), ("application", &change.application)] {
         if let Some(id) = id {

@@ -67,17 +67,17 @@ pub(super) fn check(approvals: &Approvals, expect: &mut impl FnMut(bool, &str, &
         "expected 20 durations at most",
     );
     for cooldown in denial_cooldowns {
-        cooldown.check("approvals.denial_cooldowns", (SECOND, DAY), expect);
+        cooldown.check("approvals.denial_cooldowns", SECOND..=DAY, expect);
     }
-    denial_window.check("approvals.denial_window", (SECOND, DAY), expect);
+    denial_window.check("approvals.denial_window", SECOND..=DAY, expect);
     denial_reset_after.check(
         "approvals.denial_reset_after",
-        (SECOND, HumanDuration::days(30)),
+        SECOND..=HumanDuration::days(30),
         expect,
     );
     report_cooldown.check(
         "approvals.report_cooldown",
-        (HumanDuration::ZERO, HumanDuration::days(7)),
+        HumanDuration::ZERO..=HumanDuration::days(7),
         expect,
     );
 }

@@ -55,7 +55,7 @@ pub(super) fn check(settings: &Settings) -> Vec<(String, String)> {
     saml::check(&settings.saml, &mut expect);
     settings.audit.retention.check(
         "audit.retention",
-        (HumanDuration::days(1), HumanDuration::days(3650)),
+        HumanDuration::days(1)..=HumanDuration::days(3650),
         &mut expect,
     );
     expect(

@@ -28,7 +28,7 @@ fn describe(
     above: &str,
     found: &mut BTreeMap<String, String>,
 ) {
-    let Some(members) = resolved(schema, part)
+    let Some(members) = resolve(schema, part)
         .get("properties")
         .and_then(Value::as_object)
     else {
@@ -51,7 +51,7 @@ fn describe(
 
 /// Returns a part of the schema, or the definition that it refers to. The reference may be one of several alternatives,
 /// if the part may be null.
-fn resolved<'a>(schema: &'a Value, part: &'a Value) -> &'a Value {
+fn resolve<'a>(schema: &'a Value, part: &'a Value) -> &'a Value {
     let refers = |part: &'a Value| part.get("$ref").and_then(Value::as_str);
     let alternatives = part.get("anyOf").and_then(Value::as_array);
     let reference = refers(part).or_else(|| alternatives?.iter().find_map(refers));

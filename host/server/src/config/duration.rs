@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -69,14 +70,14 @@ impl HumanDuration {
         self.0.is_zero()
     }
 
-    /// Reports a setting that is not between `least` and `most`. If `least` is in whole seconds, only whole seconds are
-    /// valid.
+    /// Reports a setting outside of the range. If the range begins with whole seconds, only whole seconds are valid.
     pub(super) fn check(
         self,
         key: &str,
-        (least, most): (Self, Self),
+        range: RangeInclusive<Self>,
         expect: &mut impl FnMut(bool, &str, &str),
     ) {
+        let (least, most) = range.into_inner();
         expect(
             (least..=most).contains(&self),
             key,
@@ -224,17 +225,17 @@ mod tests {
             });
             found
         };
-        let minutes = (HumanDuration::seconds(1), HumanDuration::minutes(10));
-        assert_eq!(report(HumanDuration::minutes(10), minutes), [""; 0]);
+        let minutes = HumanDuration::seconds(1)..=HumanDuration::minutes(10);
+        assert_eq!(report(HumanDuration::minutes(10), minutes.clone()), [""; 0]);
         assert_eq!(
-            report(HumanDuration::ZERO, minutes),
+            report(HumanDuration::ZERO, minutes.clone()),
             ["key: expected 1s to 10m"]
         );
         assert_eq!(
             report(HumanDuration::millis(1500), minutes),
             ["key: expected whole seconds"]
         );
-        let millis = (HumanDuration::millis(10), HumanDuration::minutes(1));
+        let millis = HumanDuration::millis(10)..=HumanDuration::minutes(1);
         assert_eq!(report(HumanDuration::millis(1500), millis), [""; 0]);
     }
 }

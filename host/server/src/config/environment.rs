@@ -3,7 +3,6 @@
 /// The prefix of the environment variables.
 pub(super) const ENVIRONMENT: &str = "ASSENT__";
 
-/// Returns the environment variable of a key.
 fn variable(key: &str) -> String {
     format!("{ENVIRONMENT}{}", key.to_uppercase().replace('.', "__"))
 }

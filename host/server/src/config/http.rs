@@ -156,13 +156,13 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
     ] {
         timeout.check(
             &format!("http.{name}"),
-            (HumanDuration::seconds(1), HumanDuration::minutes(10)),
+            HumanDuration::seconds(1)..=HumanDuration::minutes(10),
             expect,
         );
     }
     http.drain_time.check(
         "http.drain_time",
-        (HumanDuration::ZERO, HumanDuration::minutes(10)),
+        HumanDuration::ZERO..=HumanDuration::minutes(10),
         expect,
     );
     expect(

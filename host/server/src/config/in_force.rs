@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Settings;
 use super::environment::variable_of;
 
-use assent_model::text::decoded;
+use assent_model::text::to_utf8;
 
 /// The keys with values that are secrets, or may contain a secret.
 pub(super) const SECRETS: [&str; 4] = [
@@ -45,7 +45,7 @@ pub struct Setting {
 /// the start has the source [`ConfigSource::File`], with the value that is still in force.
 pub fn in_force(settings: &Settings, file: Option<&Path>) -> Vec<Setting> {
     let text = file
-        .and_then(|file| std::fs::read(file).and_then(decoded).ok())
+        .and_then(|file| std::fs::read(file).and_then(to_utf8).ok())
         .unwrap_or_default();
     let table = text.parse::<toml::Table>().map(toml::Value::Table).ok();
     let mut found = Vec::new();

@@ -46,12 +46,12 @@ pub(super) fn check(keys: &Keys, expect: &mut impl FnMut(bool, &str, &str)) {
     } = *keys;
     rotation_interval.check(
         "keys.rotation_interval",
-        (HumanDuration::ZERO, HumanDuration::days(3650)),
+        HumanDuration::ZERO..=HumanDuration::days(3650),
         expect,
     );
     publish_ahead.check(
         "keys.publish_ahead",
-        (HumanDuration::hours(1), HumanDuration::days(30)),
+        HumanDuration::hours(1)..=HumanDuration::days(30),
         expect,
     );
     expect(

@@ -35,18 +35,18 @@ pub(super) fn check(
         ("enrolment", lifetimes.enrolment, days(30)),
         ("admin_token", lifetimes.admin_token, days(1)),
     ] {
-        lifetime.check(&format!("lifetimes.{name}"), (SECOND, longest), expect);
+        lifetime.check(&format!("lifetimes.{name}"), SECOND..=longest, expect);
     }
     lifetimes.refresh_token_grace.check(
         "lifetimes.refresh_token_grace",
-        (HumanDuration::ZERO, minutes(5)),
+        HumanDuration::ZERO..=minutes(5),
         expect,
     );
     session
         .absolute_timeout
-        .check("session.absolute_timeout", (SECOND, days(30)), expect);
+        .check("session.absolute_timeout", SECOND..=days(30), expect);
     if let Some(idle_timeout) = session.idle_timeout {
-        idle_timeout.check("session.idle_timeout", (SECOND, days(30)), expect);
+        idle_timeout.check("session.idle_timeout", SECOND..=days(30), expect);
         expect(
             idle_timeout <= session.absolute_timeout,
             "session.idle_timeout",

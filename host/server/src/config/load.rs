@@ -12,7 +12,7 @@ use crate::config::explanation::explain;
 use crate::config::in_force::SECRETS;
 use crate::config::source::SettingsFile;
 
-use assent_model::text::decoded;
+use assent_model::text::to_utf8;
 
 /// The errors of the settings: one line per error, with file and line or variable, key and expected value.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum ConfigError {
 /// [`ConfigError`] if the file cannot be read, or a setting is invalid.
 pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     let text = std::fs::read(file)
-        .and_then(decoded)
+        .and_then(to_utf8)
         .map_err(|error| ConfigError::Unreadable {
             file: file.to_owned(),
             reason: error.to_string(),
@@ -84,7 +84,7 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
 
 /// Returns the source of a setting: its environment variable, or its line of the file.
 pub fn source_of(file: &Path, key: &str) -> String {
-    let text = std::fs::read(file).and_then(decoded).unwrap_or_default();
+    let text = std::fs::read(file).and_then(to_utf8).unwrap_or_default();
     let source = SettingsFile {
         path: file,
         text: &text,
@@ -110,7 +110,7 @@ fn database_url(
         return Err(failed("expected either this or database.url".to_owned()));
     }
     let url = std::fs::read(file)
-        .and_then(decoded)
+        .and_then(to_utf8)
         .map_err(|error| failed(format!("{}: {error}", file.display())))?;
     Ok(Some(url.trim().to_owned()))
 }

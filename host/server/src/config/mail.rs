@@ -148,7 +148,7 @@ pub(super) fn check(mail: &Mail, expect: &mut impl FnMut(bool, &str, &str)) {
     );
     mail.timeout.check(
         "mail.timeout",
-        (HumanDuration::seconds(1), HumanDuration::minutes(2)),
+        HumanDuration::seconds(1)..=HumanDuration::minutes(2),
         expect,
     );
 }

@@ -227,7 +227,7 @@ impl PluginLimits {
         within("queue_length", self.queue_length.into(), 0, 100_000);
         self.deadline.check(
             &format!("{key}.limits.deadline"),
-            (HumanDuration::millis(10), HumanDuration::minutes(1)),
+            HumanDuration::millis(10)..=HumanDuration::minutes(1),
             expect,
         );
         let (least, most) = (HumanSize::mib(1), HumanSize::mib(1024));
@@ -238,7 +238,7 @@ impl PluginLimits {
         );
         self.http_timeout.check(
             &format!("{key}.limits.http_timeout"),
-            (HumanDuration::millis(100), HumanDuration::minutes(2)),
+            HumanDuration::millis(100)..=HumanDuration::minutes(2),
             expect,
         );
     }
@@ -248,14 +248,18 @@ impl PluginLimits {
 pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)) {
     plugins.trace_retention.check(
         "plugins.trace_retention",
-        (HumanDuration::ZERO, HumanDuration::days(366)),
+        HumanDuration::ZERO..=HumanDuration::days(366),
         expect,
     );
     check_names(plugins, expect);
     for (index, plugin) in plugins.claim_mappers.iter().enumerate() {
         let key = format!("plugins.claim_mappers.{index}");
-        let source = (plugin.applications.as_deref(), plugin.sha256.as_deref());
-        check_source(&key, source, expect);
+        check_source(
+            &key,
+            plugin.applications.as_deref(),
+            plugin.sha256.as_deref(),
+            expect,
+        );
         plugin.limits.check(&key, expect);
         let grants = plugin.writes.iter().any(|claim| claim == "account");
         expect(
@@ -266,8 +270,12 @@ pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)
     }
     for (index, plugin) in plugins.approval_channels.iter().enumerate() {
         let key = format!("plugins.approval_channels.{index}");
-        let source = (plugin.applications.as_deref(), plugin.sha256.as_deref());
-        check_source(&key, source, expect);
+        check_source(
+            &key,
+            plugin.applications.as_deref(),
+            plugin.sha256.as_deref(),
+            expect,
+        );
         plugin.limits.check(&key, expect);
         expect(
             !plugin.shows_letters || plugin.trust == Trust::Delegated,
@@ -316,7 +324,8 @@ fn check_names(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)) {
 /// Checks the applications that a plugin serves, and the digest of its file.
 fn check_source(
     key: &str,
-    (applications, sha256): (Option<&[String]>, Option<&str>),
+    applications: Option<&[String]>,
+    sha256: Option<&str>,
     expect: &mut impl FnMut(bool, &str, &str),
 ) {
     for (index, application) in applications.unwrap_or_default().iter().enumerate() {

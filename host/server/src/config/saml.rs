@@ -19,27 +19,23 @@ pub(super) fn check(saml: &Saml, expect: &mut impl FnMut(bool, &str, &str)) {
         (
             "certificate_validity",
             certificate_validity,
-            (days(30), days(10_000)),
+            days(30)..=days(10_000),
         ),
         (
             "certificate_publish_ahead",
             certificate_publish_ahead,
-            (HumanDuration::ZERO, days(3650)),
+            HumanDuration::ZERO..=days(3650),
         ),
-        (
-            "metadata_validity",
-            metadata_validity,
-            (days(1), days(3650)),
-        ),
+        ("metadata_validity", metadata_validity, days(1)..=days(3650)),
         (
             "logout_timeout",
             logout_timeout,
-            (seconds(1), HumanDuration::minutes(1)),
+            seconds(1)..=HumanDuration::minutes(1),
         ),
         (
             "assertion_validity",
             assertion_validity,
-            (seconds(30), HumanDuration::hours(1)),
+            seconds(30)..=HumanDuration::hours(1),
         ),
     ] {
         value.check(&format!("saml.{name}"), range, expect);

@@ -68,7 +68,6 @@ impl SettingsFile<'_> {
     }
 }
 
-/// Returns the offset and the value of a key of a table.
 fn entry<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> Option<(usize, &'t DeValue<'i>)> {
     let found = table.iter().find(|(name, _)| name.get_ref() == key);
     found.map(|(name, value)| (name.span().start, Spanned::get_ref(value)))

@@ -115,7 +115,11 @@ fn place_in(
 }
 
 /// Describes a browser in the form that is stored.
-pub fn described(services: &Services, address: Option<IpAddr>, user_agent: &str) -> BrowserContext {
+pub fn describe_browser(
+    services: &Services,
+    address: Option<IpAddr>,
+    user_agent: &str,
+) -> BrowserContext {
     let words = |language| place(services, address, language).plain(language);
     let has_name = address.is_some_and(|address| {
         let known = services.geoip.place_of(address, Language::English.tag());
@@ -132,7 +136,7 @@ pub fn described(services: &Services, address: Option<IpAddr>, user_agent: &str)
 }
 
 /// Returns stored words as a device with this language shows and signs them. They depend on nothing else.
-pub fn shown(stored: &BrowserContext, language: Language) -> BrowserContext {
+pub fn signed_words(stored: &BrowserContext, language: Language) -> BrowserContext {
     let place = match stored.place_names.get(&language) {
         Some(name) => name.clone(),
         None => shown_place(&stored.place, language),
@@ -172,7 +176,7 @@ fn translated_browser(words: &str, language: Language) -> String {
 
 /// Returns stored words in the language of their reader. Unlike the words that a device signs, the name of a location
 /// is that of the current file of locations.
-pub fn translated(
+pub fn translated_words(
     services: &Services,
     stored: &BrowserContext,
     language: Language,
@@ -290,11 +294,11 @@ mod tests {
             )]),
             browser: "Firefox on Linux".to_owned(),
         };
-        let german = shown(&stored, Language::German);
+        let german = signed_words(&stored, Language::German);
         assert_eq!(
             (german.place.as_str(), german.browser.as_str()),
             ("München, Deutschland (203.0.113.9)", "Firefox auf Linux")
         );
-        assert_eq!(shown(&stored, Language::English).place, stored.place);
+        assert_eq!(signed_words(&stored, Language::English).place, stored.place);
     }
 }

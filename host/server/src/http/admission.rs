@@ -32,7 +32,7 @@ pub(super) async fn admit(
         return next.run(request).await;
     };
     if !services.admission.admits(class) {
-        return overloaded(request.uri());
+        return overload_response(request.uri());
     }
     // A long poll waits for changes nearly all the time, and costs no more than its connection.
     if is_long_poll(&request) {
@@ -106,7 +106,7 @@ fn is_long_poll(request: &Request) -> bool {
 
 /// The response 503 with `Retry-After`. Layers around this one write it in the form that other endpoints use for
 /// errors.
-fn overloaded(uri: &Uri) -> Response {
+fn overload_response(uri: &Uri) -> Response {
     if uri.path().starts_with("/authenticator/api/") {
         return DeviceApiError::from(ErrorCode::TemporarilyUnavailable).into_response();
     }

@@ -223,7 +223,7 @@ static SERVED: LazyLock<HashMap<String, Asset>> = LazyLock::new(|| {
     for &(name, content_type, bytes) in plain_files() {
         let asset = Asset::new(bytes, content_type);
         served.insert(
-            hashed(name, bytes),
+            hashed_path(name, bytes),
             Asset {
                 cache_control: FOREVER,
                 ..asset.clone()
@@ -329,7 +329,7 @@ fn worker(spoken: &[&str]) -> String {
     for &(name, content_type, bytes) in FILES {
         contents.extend_from_slice(&sha256(bytes));
         if ["assent.css", "authenticator.css", "icons/icon.svg"].contains(&name) {
-            shell.push(hashed(name, bytes));
+            shell.push(hashed_path(name, bytes));
         } else if content_type == JAVASCRIPT
             && name.starts_with("authenticator/")
             && name != "authenticator/sw.js"
@@ -366,7 +366,7 @@ pub fn url(name: &str) -> String {
         .find(|(known, _, _)| *known == name)
         .map_or_else(
             || format!("/assets/{name}"),
-            |(_, _, bytes)| hashed(name, bytes),
+            |(_, _, bytes)| hashed_path(name, bytes),
         )
 }
 
@@ -384,7 +384,7 @@ pub(super) fn console_modules() -> Vec<String> {
 }
 
 /// Returns the path with the hash: `icons/icon.svg` becomes `/assets/icons/icon.0123456789abcdef.svg`.
-pub(super) fn hashed(name: &str, bytes: &[u8]) -> String {
+pub(super) fn hashed_path(name: &str, bytes: &[u8]) -> String {
     match name.rsplit_once('.') {
         Some((stem, extension)) => format!("/assets/{stem}.{}.{extension}", digest(bytes)),
         None => format!("/assets/{name}"),

@@ -170,7 +170,7 @@ pub(super) struct CompressedDocuments {
 
 impl CompressedDocuments {
     /// Returns the compressed body of the document with this tag, or `None` if the compression does not help.
-    async fn compressed(&self, tag: &str, coding: Coding, body: &[u8]) -> Option<Bytes> {
+    async fn compressed_body(&self, tag: &str, coding: Coding, body: &[u8]) -> Option<Bytes> {
         let key = (tag.to_owned(), coding);
         let known = self
             .kept
@@ -216,7 +216,7 @@ pub(super) async fn compress_document(
     let compressed = match coding {
         Coding::Identity => None,
         _ if body.len() < SMALLEST_DOCUMENT => None,
-        _ => documents.compressed(&tag, coding, &body).await,
+        _ => documents.compressed_body(&tag, coding, &body).await,
     };
     let tag = match &compressed {
         Some(_) => format!("\"{tag}-{}\"", coding.as_str()),

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::cookies::Cookie;
 use super::header_text;
-use super::texts::preferred;
+use super::texts::preferred_language;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
@@ -94,9 +94,6 @@ impl Browser {
     }
 
     /// The session of the browser and its user, or `None` if the browser is not signed in.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub(crate) async fn signed_in(
         &self,
         services: &Services,
@@ -145,7 +142,6 @@ impl Browser {
         self.origin.address.into()
     }
 
-    /// The source of a sign-in in this browser.
     pub(crate) fn source(&self, services: &Services) -> SignInSource {
         SignInSource {
             network: self.network(),
@@ -155,7 +151,7 @@ impl Browser {
 
     /// The description of the browser, in English, as it is stored.
     pub(crate) fn context(&self, services: &Services) -> BrowserContext {
-        browser_words::described(services, self.origin.address, &self.agent)
+        browser_words::describe_browser(services, self.origin.address, &self.agent)
     }
 }
 
@@ -184,7 +180,7 @@ impl FromRequestParts<Arc<Services>> for Browser {
                 .and_then(|name| read_name(name.expose())),
             origin,
             agent,
-            language: preferred(services, headers),
+            language: preferred_language(services, headers),
             stays: parts.uri.query() == Some(STAY),
             retries: parts.uri.query() == Some(RETRY),
         })

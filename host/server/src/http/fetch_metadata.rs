@@ -82,13 +82,13 @@ fn is_silent(request: &Request) -> bool {
 /// Rejects requests of other sites' pages that cannot show the response.
 pub(super) async fn reject_embedded(request: Request, next: Next) -> Response {
     match Cause::from_request(&request) {
-        Cause::Embedded => rejected(),
+        Cause::Embedded => rejection(),
         Cause::Navigation | Cause::Frame => next.run(request).await,
     }
 }
 
 /// The response to a request that another site's page must not cause. No page shows it.
-pub(super) fn rejected() -> Response {
+pub(super) fn rejection() -> Response {
     let text = "A page of another site cannot load this. Open it in a window of its own.\n";
     (
         StatusCode::FORBIDDEN,

@@ -47,7 +47,7 @@ async fn repeated_sign_out(
 ) -> Result<Response, InternalError> {
     let waits = browser.session_id().is_some();
     let begun =
-        logout::notifying(services, browser.digest(), &LogoutContinuation::Page, waits).await?;
+        logout::repeat(services, browser.digest(), &LogoutContinuation::Page, waits).await?;
     Ok(begun.unwrap_or_else(|| see_other(SIGNED_OUT)))
 }
 

@@ -20,7 +20,7 @@ pub(super) fn parameter(name: &str) -> OperatorDetail {
 }
 
 /// A value of the request. Invisible characters are escaped, and a long value is truncated.
-pub(super) fn received(label: Message, value: &QuotedText) -> OperatorDetail {
+pub(super) fn value_of(label: Message, value: &QuotedText) -> OperatorDetail {
     OperatorDetail {
         label,
         value: value.to_string(),
@@ -34,7 +34,7 @@ pub(super) fn address(value: &QuotedText) -> OperatorDetail {
     let advice = || Message::new("error-operator-register");
     OperatorDetail {
         advice: value.is_exact().then(advice),
-        ..received(Message::new("error-operator-address"), value)
+        ..value_of(Message::new("error-operator-address"), value)
     }
 }
 
@@ -70,6 +70,6 @@ pub(super) async fn service_provider(services: &Services, text: &str) -> Vec<Ope
     let label = Message::new("error-operator-id");
     match text.parse() {
         Ok(id) => application(services, &id, label).await,
-        Err(_) => vec![received(label, &QuotedText::new(text))],
+        Err(_) => vec![value_of(label, &QuotedText::new(text))],
     }
 }

@@ -154,7 +154,6 @@ impl PageError {
         self
     }
 
-    /// Renders the reply in this language.
     pub(crate) fn render(self, services: &Services, language: Language) -> Response {
         match self {
             Self::Rejected(rejection) => rejection.render(services, language),

@@ -117,7 +117,6 @@ page_handler!(Second);
 page_handler!(Second, Third);
 page_handler!(Second, Third, Fourth);
 
-/// Routes GET requests to this page.
 pub(crate) fn get<Arguments, Via>(
     handler: impl PageHandler<Arguments>,
 ) -> MethodRouter<Arc<Services>>

@@ -246,7 +246,7 @@ impl Prebuilt {
         } = question;
         let begun = Instant::now();
         let version = self.version(document);
-        let cached = match self.cached_response((document, coding), &version) {
+        let cached = match self.cached_response(document, coding, &version) {
             Some(cached) => {
                 if document.is_shared() {
                     let requests = &self.services.metrics.requests;
@@ -255,7 +255,7 @@ impl Prebuilt {
                 cached
             }
             // The router counts the response.
-            None => self.build((document, coding), version).await?,
+            None => self.build(document, coding, version).await?,
         };
         let mut response = Response::new(if is_head {
             Body::empty()
@@ -290,16 +290,17 @@ impl Prebuilt {
         }
     }
 
-    fn slot(&self, (document, coding): (Document, Coding)) -> Option<&Slot> {
+    fn slot(&self, document: Document, coding: Coding) -> Option<&Slot> {
         self.slots.get(document as usize)?.get(coding as usize)
     }
 
     fn cached_response(
         &self,
-        variant: (Document, Coding),
+        document: Document,
+        coding: Coding,
         version: &Version,
     ) -> Option<Arc<PrebuiltResponse>> {
-        let slot = self.slot(variant)?;
+        let slot = self.slot(document, coding)?;
         let cached = slot.read().unwrap_or_else(PoisonError::into_inner);
         cached
             .as_ref()
@@ -310,7 +311,8 @@ impl Prebuilt {
     /// Builds the response by the router.
     async fn build(
         &self,
-        (document, coding): (Document, Coding),
+        document: Document,
+        coding: Coding,
         version: Version,
     ) -> Option<Arc<PrebuiltResponse>> {
         let plain = Request::get(document.as_str())
@@ -330,7 +332,7 @@ impl Prebuilt {
         });
         // The router may have used content that is newer than the version that was read before.
         if self.version(document) == built.version
-            && let Some(slot) = self.slot((document, coding))
+            && let Some(slot) = self.slot(document, coding)
         {
             let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
             *slot = Some(Arc::clone(&built));

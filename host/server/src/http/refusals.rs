@@ -11,7 +11,7 @@ use super::admin_api;
 use super::header_text;
 use super::oidc::client_calls;
 use super::page_error::ErrorTexts;
-use super::texts::preferred;
+use super::texts::preferred_language;
 use crate::domain::Services;
 use crate::messages::Message;
 use assent_model::language::Language;
@@ -98,7 +98,7 @@ impl RefusalForm {
             Self::AdminApi
         } else if reads_pages(request) {
             Self::Page {
-                language: preferred(services, request.headers()),
+                language: preferred_language(services, request.headers()),
                 method: request.method().clone(),
                 uri: request.uri().clone(),
             }

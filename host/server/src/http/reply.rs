@@ -18,7 +18,6 @@ use assent_model::id::UserId;
 use assent_model::language::Language;
 use assent_model::secret::Token;
 
-/// Returns the layout of a page in a language.
 pub(super) fn layout(services: &Services, language: Language) -> Layout {
     let pages = &services.settings.branding;
     let support = pages.support_address().zip(pages.support.clone());

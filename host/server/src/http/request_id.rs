@@ -75,14 +75,14 @@ impl RequestIds {
 
     /// Returns the id of the request: that of a trusted proxy, or a new one.
     pub(super) fn id_of(&self, request: &Request) -> RequestId {
-        self.assigned(request).unwrap_or_else(|| {
+        self.assigned_id(request).unwrap_or_else(|| {
             let count = self.count.fetch_add(1, Ordering::Relaxed);
             let id = format!("{:016x}-{count:x}", self.run);
             RequestId(HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("none")))
         })
     }
 
-    fn assigned(&self, request: &Request) -> Option<RequestId> {
+    fn assigned_id(&self, request: &Request) -> Option<RequestId> {
         let value = request.headers().get(X_REQUEST_ID)?;
         is_from_trusted_proxy(request, &self.proxies)
             .then(|| RequestId::parse(value))

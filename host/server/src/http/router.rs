@@ -107,7 +107,6 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
     layers::within_response_form(services, all).with_state(Arc::clone(services))
 }
 
-/// Returns the router of the listener for metrics.
 pub(super) fn metrics_router(services: &Arc<Services>) -> Router {
     Router::new()
         .route("/metrics", get(metrics::show))

@@ -23,7 +23,7 @@ static GERMAN_WAITING: LazyLock<String> =
 const WAITING: &str = "waiting-left";
 
 /// The messages of the waiting page's script, as JSON.
-pub(super) fn waiting(language: Language) -> &'static str {
+pub(super) fn waiting_texts(language: Language) -> &'static str {
     match language {
         Language::English => &ENGLISH_WAITING,
         Language::German => &GERMAN_WAITING,

@@ -16,14 +16,14 @@ use crate::messages::Message;
 use assent_model::language::Language;
 
 /// Returns the language that a browser prefers, or the operator's language.
-pub(super) fn preferred(services: &Services, headers: &HeaderMap) -> Language {
-    accepted(headers).unwrap_or(services.settings.branding.language)
+pub(super) fn preferred_language(services: &Services, headers: &HeaderMap) -> Language {
+    requested_language(headers).unwrap_or(services.settings.branding.language)
 }
 
 /// Returns the language that a request prefers, if it is a supported one.
-pub(super) fn accepted(headers: &HeaderMap) -> Option<Language> {
+pub(super) fn requested_language(headers: &HeaderMap) -> Option<Language> {
     let ranges: Vec<_> = header_text::elements(headers, &ACCEPT_LANGUAGE).collect();
-    Language::accepted(&ranges.join(","))
+    Language::of_header(&ranges.join(","))
 }
 
 /// The language of a response, as a handler's argument.
@@ -36,7 +36,7 @@ impl FromRequestParts<Arc<Services>> for PageLanguage {
         parts: &mut Parts,
         services: &Arc<Services>,
     ) -> Result<Self, Infallible> {
-        Ok(Self(preferred(services, &parts.headers)))
+        Ok(Self(preferred_language(services, &parts.headers)))
     }
 }
 

@@ -25,7 +25,6 @@ pub(super) struct Block {
     pub der: Vec<u8>,
 }
 
-/// Whether a text contains a private key.
 pub(super) fn has_private_key(text: &str) -> bool {
     text.contains("PRIVATE KEY")
         || inner_text(text).is_some_and(|text| text.contains("PRIVATE KEY"))
@@ -36,7 +35,7 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
     let inner = inner_text(text);
     let text = inner.as_deref().unwrap_or(text);
     if !text.contains(BEGIN) {
-        let der = decoded(text).filter(|der| !der.is_empty());
+        let der = decode_base64(text).filter(|der| !der.is_empty());
         return der
             .map(|der| Block { label: None, der })
             .into_iter()
@@ -49,7 +48,7 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
             let (body, _) = rest.split_once(DASHES)?;
             Some(Block {
                 label: Some(label.split_whitespace().collect()),
-                der: decoded(body)?,
+                der: decode_base64(body)?,
             })
         })
         .collect()
@@ -73,11 +72,11 @@ fn inner_text(text: &str) -> Option<String> {
     if text.contains(BEGIN) {
         return None;
     }
-    let text = String::from_utf8(decoded(text)?).ok()?;
+    let text = String::from_utf8(decode_base64(text)?).ok()?;
     text.contains(BEGIN).then_some(text)
 }
 
-fn decoded(text: &str) -> Option<Vec<u8>> {
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
     let text = text.replace("\\n", "").replace("\\r", "");
     let base64: String = text
         .chars()

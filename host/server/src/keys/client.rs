@@ -131,7 +131,7 @@ pub fn certificate_is_in_time(der: &[u8], now: i64) -> bool {
 /// [`ClientKeyError`] if the value is not a key set, if a key is private, or if no key can be used here. The error
 /// names the keys.
 pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
-    ReadKeySet::read(set)?.registered()
+    ReadKeySet::read(set)?.into_registered()
 }
 
 /// Returns the thumbprint of a key (RFC 7638 section 3): the digest of its required members. Empty for a kind of key

@@ -139,7 +139,7 @@ impl ReadKeySet {
     ///
     /// # Errors
     /// [`ClientKeyError`] with the rejected keys, if one of them is private or if no key can be used here.
-    pub fn registered(self) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
+    pub fn into_registered(self) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
         let private: Vec<String> = self
             .rejected
             .iter()

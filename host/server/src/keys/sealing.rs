@@ -32,9 +32,6 @@ pub struct SealingKey {
 
 impl SealingKey {
     /// Returns a key of this generation.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn new(
         generation: u32,
         seals_from: Timestamp,
@@ -73,9 +70,6 @@ impl SealingKeys {
     }
 
     /// Returns a set with one key, which seals at all times.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn single(key: SymmetricKey) -> Result<Self, KeyError> {
         let key = SealingKey::new(1, Timestamp::from_millis(0), key)?;
         Self::new(vec![Arc::new(key)])
@@ -93,17 +87,17 @@ impl SealingKeys {
 
     /// Returns whether this instance found that the key of this generation seals all long-lived values.
     pub fn is_sealed_again(&self, generation: u32) -> bool {
-        *locked(&self.sealed_again) == Some(generation)
+        *lock(&self.sealed_again) == Some(generation)
     }
 
     /// Records that the key of this generation seals all long-lived values.
     pub fn note_sealed_again(&self, generation: u32) {
-        *locked(&self.sealed_again) = Some(generation);
+        *lock(&self.sealed_again) = Some(generation);
     }
 
     /// Records that an older key seals a long-lived value.
     pub fn note_unsealed(&self) {
-        *locked(&self.sealed_again) = None;
+        *lock(&self.sealed_again) = None;
     }
 
     /// Returns all keys, in the order of their generations.
@@ -124,9 +118,6 @@ impl SealingKeys {
     }
 
     /// Seals `plain` for `purpose`.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn seal(
         &self,
         purpose: &str,
@@ -150,7 +141,7 @@ impl SealingKeys {
     }
 }
 
-fn locked(sealed_again: &Mutex<Option<u32>>) -> MutexGuard<'_, Option<u32>> {
+fn lock(sealed_again: &Mutex<Option<u32>>) -> MutexGuard<'_, Option<u32>> {
     sealed_again.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -43,7 +43,6 @@ pub struct IdTokenKey {
 }
 
 impl IdTokenKey {
-    /// Opens the sealed key pair.
     pub(super) fn open(
         algorithm: SigningAlgorithm,
         sealed: &str,

@@ -1,4 +1,4 @@
-//! A symmetric key of 32 bytes for encryption or derivation.
+//! A symmetric key of 32 bytes for encryption or derivation, and the root secret.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -73,9 +73,6 @@ impl SymmetricKey {
 
     /// Derives 32 bytes from `message`, for `purpose`: HMAC-SHA256 with a key of that purpose. Without this key they
     /// cannot be distinguished from random bytes.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn derive(&self, purpose: &str, message: &[u8]) -> Result<[u8; 32], KeyError> {
         let key = Zeroizing::new(hmac(&*self.0, purpose.as_bytes())?);
         hmac(&*key, message)
@@ -92,6 +89,25 @@ pub(super) fn hmac(key: &[u8], message: &[u8]) -> Result<[u8; 32], KeyError> {
     let mut code = [0; 32];
     signer.sign_oneshot(&mut code, message)?;
     Ok(code)
+}
+
+/// The secret of an installation, which is created once and never changes. Derived from it are identifiers (NameIDs,
+/// `SessionIndex`, pairwise `sub` and `sid`), short codes, and the keys of the audit log and of compiled plugins. With
+/// another secret, applications would not recognise their users.
+#[derive(Clone, Debug)]
+pub struct RootSecret(SymmetricKey);
+
+impl RootSecret {
+    /// Returns the root secret with this key.
+    pub const fn new(key: SymmetricKey) -> Self {
+        Self(key)
+    }
+
+    /// Derives 32 bytes from `message`, for `purpose`. Without the root secret they cannot be distinguished from random
+    /// bytes.
+    pub fn derive(&self, purpose: &str, message: &[u8]) -> Result<[u8; 32], KeyError> {
+        self.0.derive(purpose, message)
+    }
 }
 
 #[cfg(test)]

@@ -105,9 +105,6 @@ impl TokenSealer {
     }
 
     /// Returns the text of an access token of this epoch.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn seal_access(
         &self,
         grant: &AccessGrant,
@@ -132,13 +129,10 @@ impl TokenSealer {
         };
         let name = KeyName::new(epoch, grant.issued_at);
         let key = self.keys.key_at(grant.issued_at)?;
-        self.seal(prefix::ACCESS, &sealed, (&key, name), entropy)
+        self.seal(prefix::ACCESS, &sealed, &key, name, entropy)
     }
 
     /// Returns the text of a refresh token of this epoch.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn seal_refresh(
         &self,
         grant: &RefreshGrant,
@@ -153,7 +147,7 @@ impl TokenSealer {
         };
         let name = KeyName::new(epoch, grant.issued_at);
         let key = self.keys.key_at(grant.issued_at)?;
-        self.seal(prefix::REFRESH, &sealed, (&key, name), entropy)
+        self.seal(prefix::REFRESH, &sealed, &key, name, entropy)
     }
 
     /// Returns the grant of an access token, expired or not. `None` if this installation did not issue it.
@@ -198,7 +192,8 @@ impl TokenSealer {
         &self,
         prefix: &str,
         token: &T,
-        (key, name): (&Arc<SealingKey>, KeyName),
+        key: &Arc<SealingKey>,
+        name: KeyName,
         entropy: &dyn Entropy,
     ) -> Result<Secret, KeyError> {
         let plain = Zeroizing::new(postcard::to_allocvec(token).map_err(|_| KeyError::Sealing)?);

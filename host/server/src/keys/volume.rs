@@ -25,8 +25,8 @@ fn is_on_volume(mounts: &str, path: &Path) -> bool {
     let mounts = mounts.lines().filter_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;
         let mut fields = mount.split(' ').skip(3);
-        let folder = unescaped(fields.next()?);
-        let point = PathBuf::from(unescaped(fields.next()?));
+        let folder = unescape_path(fields.next()?);
+        let point = PathBuf::from(unescape_path(fields.next()?));
         let kind = file_system.split(' ').next().unwrap_or_default();
         path.starts_with(&point).then_some((point, folder, kind))
     });
@@ -46,7 +46,7 @@ fn is_of_one_container(folder: &str) -> bool {
 }
 
 /// Returns a mount point as a path. The kernel writes blanks, tabs, line feeds and backslashes as octal numbers.
-fn unescaped(point: &str) -> String {
+fn unescape_path(point: &str) -> String {
     [
         ("\\040", " "),
         ("\\011", "\t"),

@@ -42,11 +42,12 @@ impl MasterKeys {
         Ok(vec![
             wrap(
                 &*self.current,
-                (WrappedKeyPurpose::Root, now),
+                WrappedKeyPurpose::Root,
+                now,
                 &key(),
                 entropy,
             )?,
-            wrap(&*self.current, (sealing, now), &key(), entropy)?,
+            wrap(&*self.current, sealing, now, &key(), entropy)?,
         ])
     }
 
@@ -62,7 +63,7 @@ impl MasterKeys {
     ) -> Result<WrappedKey, KeyError> {
         let purpose = WrappedKeyPurpose::Sealing(generation);
         let key = SymmetricKey::generate(entropy);
-        wrap(&*self.current, (purpose, seals_from), &key, entropy)
+        wrap(&*self.current, purpose, seals_from, &key, entropy)
     }
 
     /// Decrypts the keys that the current master key has wrapped. If there is none, decrypts the keys of the previous
@@ -90,8 +91,13 @@ impl MasterKeys {
         let mut to_add = Vec::new();
         for copy in &own {
             let key = master.unwrap(&context(copy.purpose, copy.seals_from), &copy.wrapped)?;
-            let key_use = (copy.purpose, copy.seals_from);
-            to_add.push(wrap(&*self.current, key_use, &key, entropy)?);
+            to_add.push(wrap(
+                &*self.current,
+                copy.purpose,
+                copy.seals_from,
+                &key,
+                entropy,
+            )?);
         }
         let unwrapped = unwrapped_by(master, &own)?;
         Ok(UnwrappedKeys {
@@ -147,7 +153,8 @@ fn context(purpose: WrappedKeyPurpose, seals_from: Timestamp) -> String {
 /// If the master key cannot be used.
 pub fn wrap(
     master: &dyn MasterKey,
-    (purpose, seals_from): (WrappedKeyPurpose, Timestamp),
+    purpose: WrappedKeyPurpose,
+    seals_from: Timestamp,
     key: &SymmetricKey,
     entropy: &dyn Entropy,
 ) -> Result<WrappedKey, KeyError> {
@@ -230,7 +237,7 @@ mod tests {
         let both = masters(2, Some(1)).unwrap(&stored, &SystemEntropy).unwrap();
         let purpose = WrappedKeyPurpose::Sealing(99);
         let forged = SymmetricKey::generate(&SystemEntropy);
-        let forged = wrap(&*master(1), (purpose, NOW), &forged, &SystemEntropy).unwrap();
+        let forged = wrap(&*master(1), purpose, NOW, &forged, &SystemEntropy).unwrap();
         let stored = [stored, both.to_add, vec![forged]].concat();
         let after = masters(2, Some(1)).unwrap(&stored, &SystemEntropy).unwrap();
         let generations: Vec<u32> = after.sealing.iter().map(|key| key.generation).collect();

@@ -213,7 +213,7 @@ impl EndSessionRequest {
     ///
     /// # Errors
     /// If the sealing key fails.
-    pub fn sealed(&self, services: &Services) -> Result<Option<String>, InternalError> {
+    pub fn seal(&self, services: &Services) -> Result<Option<String>, InternalError> {
         let Some(application) = &self.application else {
             return Ok(None);
         };

@@ -48,6 +48,10 @@ pub enum TokenError {
 }
 
 impl TokenError {
+    /// The user or the account was suspended or terminated since the grant.
+    pub(super) const ACCOUNT_CLOSED: Self =
+        Self::InvalidGrant("the user may no longer use the application");
+
     /// The `error` code.
     pub fn code(&self) -> &'static str {
         match self {

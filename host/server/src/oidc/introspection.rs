@@ -86,9 +86,7 @@ pub async fn introspect(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<Introspection, TokenError> {
-    let text = parameters
-        .get("token")
-        .ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
+    let text = parameters.required("token")?;
     let is_own = |owner: &Did| *owner == client.application.id;
     let known = match access_token(services, text).await? {
         Some(known) if is_own(&known.application) => Some(known),

@@ -1,5 +1,6 @@
 //! Request parameters (RFC 6749 section 3.1): each at most once, and an empty one counts as missing.
 
+use crate::oidc::error::TokenError;
 use assent_model::language::Language;
 
 /// The maximum number of parameters of a request.
@@ -92,6 +93,15 @@ impl Parameters {
             .into_iter()
             .find(|known| count(known) > 1)
             .map_or(Ok(()), |known| Err(ParametersError::Repeated(known)))
+    }
+
+    /// Returns the value of a parameter.
+    ///
+    /// # Errors
+    /// [`TokenError::InvalidRequest`] if the parameter is missing, empty or repeated.
+    pub fn required(&self, name: &str) -> Result<&str, TokenError> {
+        self.get(name)
+            .ok_or_else(|| TokenError::InvalidRequest(format!("{name} is missing")))
     }
 
     /// The value of a parameter, unless it is missing, empty or repeated.

@@ -20,9 +20,7 @@ pub async fn revoke(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<(), TokenError> {
-    let text = parameters
-        .get("token")
-        .ok_or_else(|| TokenError::InvalidRequest("token is missing".to_owned()))?;
+    let text = parameters.required("token")?;
     let now = services.now();
     let application = &client.application.id;
     if text.starts_with(prefix::REFRESH) {

@@ -31,9 +31,6 @@ impl OpenRefresh {
 }
 
 /// Returns the grant of an access token, if it is valid. Its first use after a refresh is recorded before this returns.
-///
-/// # Errors
-/// If the database fails.
 pub async fn valid_access(
     services: &Services,
     text: &str,
@@ -107,9 +104,6 @@ async fn family_state(
 }
 
 /// Returns the grant of a refresh token, unless its family is revoked or unknown.
-///
-/// # Errors
-/// If the database fails.
 pub async fn open_refresh(
     services: &Services,
     text: &str,

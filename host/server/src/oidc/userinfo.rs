@@ -106,7 +106,7 @@ async fn map(
     } = inquiry;
     // The application may have fewer permissions now than at the time of the grant.
     let allowed = &application.settings.scopes;
-    let requested = &family.context.claims.allowed(allowed).userinfo;
+    let requested = &family.context.claims.within_scopes(allowed).userinfo;
     let subject = ClaimSubject {
         application,
         user: &holder.user,

@@ -18,9 +18,6 @@ use assent_saml_core::xml::{Signer, TrustedKey};
 const OLDEST: Duration = Duration::from_secs(5 * 60);
 
 /// Returns the service provider that a path names.
-///
-/// # Errors
-/// If the database fails.
 pub async fn find(
     services: &Services,
     application: &str,
@@ -68,7 +65,7 @@ pub async fn signer(
     services: &Services,
     provider: &ServiceProvider,
 ) -> Result<Signer, InternalError> {
-    let open = saml_keys::signing(services, &provider.id).await?;
+    let open = saml_keys::signing_key(services, &provider.id).await?;
     Signer::new(open.key.clone(), &open.certificate)
         .map_err(|error| InternalError::Saml(error.to_string()))
 }

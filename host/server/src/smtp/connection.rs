@@ -53,7 +53,8 @@ pub(super) fn connector(authorities: Option<&Path>) -> Result<SslConnector, Stri
 
 /// Connects and greets the server.
 pub(super) async fn connect(
-    (host, port): (&str, u16),
+    host: &str,
+    port: u16,
     security: SmtpSecurity,
     connector: &SslConnector,
     hello: &ClientId,

@@ -136,7 +136,7 @@ impl Mailer {
             ..
         } = &self.server;
         let mut connection =
-            connection::connect((host, *port), *security, &self.connector, &self.hello)
+            connection::connect(host, *port, *security, &self.connector, &self.hello)
                 .await
                 .map_err(|error| self.error(error))?;
         if let Some((user, password)) = credentials {

@@ -44,7 +44,7 @@ impl<S> ReplyLines<S> {
     fn convert(&mut self) {
         while let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.received.drain(..=end).collect();
-            self.converted.extend(converted(&line).into_bytes());
+            self.converted.extend(convert_line(&line).into_bytes());
         }
         if self.received.len() > LONGEST_LINE {
             let part = std::mem::take(&mut self.received);
@@ -54,7 +54,7 @@ impl<S> ReplyLines<S> {
 }
 
 /// Converts a line with its end.
-fn converted(line: &[u8]) -> String {
+fn convert_line(line: &[u8]) -> String {
     let text = text_of(line);
     let text = text.trim_end_matches(['\r', '\n']);
     let (code, rest) = text.split_at_checked(3).unwrap_or((text, ""));
@@ -149,7 +149,7 @@ mod tests {
             (b"\xe4\r\n", "ä\r\n"),
             (b"\r\n", "\r\n"),
         ] {
-            assert_eq!(converted(line), expected, "{line:?}");
+            assert_eq!(convert_line(line), expected, "{line:?}");
         }
     }
 }

@@ -31,16 +31,13 @@ use assent_model::token::prefix;
 const SHOWN: usize = 8;
 
 /// Returns the address at which a test sign-in begins, and the parameters of the request.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn request(
     services: &Services,
     test_sign_in: &TestSignIn,
     application: &Application,
     name: &LoginName,
 ) -> Result<(String, StepNote), InternalError> {
-    let verifier = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Verifier)?;
+    let verifier = test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Verifier)?;
     let challenge = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(verifier.as_bytes()));
     let parameters = [
         ("response_type", "code".to_owned()),
@@ -52,11 +49,11 @@ pub fn request(
         ("scope", application.settings.scopes.to_string()),
         (
             "state",
-            test_sign_in::derived(services, test_sign_in.id, DerivedValue::State)?,
+            test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::State)?,
         ),
         (
             "nonce",
-            test_sign_in::derived(services, test_sign_in.id, DerivedValue::Nonce)?,
+            test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Nonce)?,
         ),
         ("code_challenge", challenge),
         ("code_challenge_method", "S256".to_owned()),
@@ -79,23 +76,17 @@ pub fn request(
 }
 
 /// Returns whether a request is the response to a test sign-in's own request. No other request ends it.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn is_answer(
     services: &Services,
     test_sign_in: &TestSignIn,
     parameters: &Parameters,
 ) -> Result<bool, InternalError> {
-    let state = test_sign_in::derived(services, test_sign_in.id, DerivedValue::State)?;
+    let state = test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::State)?;
     Ok(parameters.get("state") == Some(state.as_str())
         && parameters.get("iss") == Some(services.issuer.as_str()))
 }
 
 /// Processes the response of a test sign-in, and ends it.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn take_up(
     services: &Services,
     open: &OpenTestSignIn,
@@ -132,7 +123,7 @@ pub async fn take_up(
         .await;
     };
     let data =
-        json!({ "code": shortened(code), "state": "as it was sent", "iss": services.issuer });
+        json!({ "code": shorten_token(code), "state": "as it was sent", "iss": services.issuer });
     let note = StepNote::good("a code, the state of the request and the issuer").with(data);
     record::record_step(services, test_sign_in.id, TestSignInStep::Response, note).await?;
     let family = Token::parse(prefix::CODE, code).map(|token| FamilyId::from_bytes(token.id()));
@@ -169,7 +160,6 @@ impl TestFailure {
         }
     }
 
-    /// Returns the result with this failure.
     fn outcome(self, mut result: Map<String, Value>) -> (TestSignInOutcome, Value) {
         result.insert("error".to_owned(), json!(self.error));
         result.insert("error_description".to_owned(), json!(self.description));
@@ -254,7 +244,7 @@ async fn exchange(
         certificate: None,
         epoch: None,
     };
-    let verifier = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Verifier)?;
+    let verifier = test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Verifier)?;
     let redirect_uri = test_sign_in::address(services, test_sign_in.id);
     let presented = CodeExchange {
         code,
@@ -276,8 +266,8 @@ async fn exchange(
             return Ok(Err(TestFailure::new(error.code(), &error)));
         }
     };
-    let (header, claims) = decoded(text_of(&response, "id_token"));
-    let nonce = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Nonce)?;
+    let (header, claims) = decode_token(text_of(&response, "id_token"));
+    let nonce = test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Nonce)?;
     let has_nonce = claims.get("nonce") == Some(&json!(nonce));
     let detail = format!(
         "the server stands in for the application's authentication ({method}), which was not tried; the code, the \
@@ -337,7 +327,7 @@ fn with_shortened_tokens(response: &Value) -> Value {
         .map(|(name, value)| {
             let is_token = matches!(name.as_str(), "access_token" | "refresh_token" | "id_token");
             let value = match value.as_str() {
-                Some(token) if is_token => json!(shortened(token)),
+                Some(token) if is_token => json!(shorten_token(token)),
                 _ => value.clone(),
             };
             (name.clone(), value)
@@ -345,13 +335,13 @@ fn with_shortened_tokens(response: &Value) -> Value {
     Value::Object(members.collect())
 }
 
-fn shortened(token: &str) -> String {
+fn shorten_token(token: &str) -> String {
     let start: String = token.chars().take(SHOWN).collect();
     format!("{start}\u{2026}")
 }
 
 /// Returns the header and the claims of a token of this server.
-fn decoded(token: &str) -> (Value, Value) {
+fn decode_token(token: &str) -> (Value, Value) {
     let mut parts = token.split('.').map(|part| {
         let bytes = URL_SAFE_NO_PAD.decode(part).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()

@@ -27,9 +27,6 @@ use assent_saml_core::xml::Element;
 const SIGNATURE_VALUE: &str = "ds:SignatureValue";
 
 /// Returns the address at which a test sign-in begins, and the content of the request.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn request(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -37,7 +34,7 @@ pub fn request(
 ) -> Result<(String, StepNote), InternalError> {
     let endpoint = single_sign_on_url(services, &provider.id);
     let header = Header {
-        id: test_sign_in::derived(services, test_sign_in.id, DerivedValue::Message)?,
+        id: test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Message)?,
         issuer: Some(provider.settings.entity_id.clone()),
         issue_instant: services.now(),
         destination: Some(endpoint.clone()),
@@ -68,9 +65,6 @@ pub fn request(
 }
 
 /// Returns whether a form contains the response of a test sign-in that this server created. No other form ends it.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn is_answer(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -92,9 +86,6 @@ struct ResponseContent {
 }
 
 /// Processes the response of a test sign-in, and ends it.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn take_up(
     services: &Services,
     open: &OpenTestSignIn,
@@ -102,9 +93,9 @@ pub async fn take_up(
     body: &[u8],
 ) -> Result<TestSignInOutcome, InternalError> {
     let test_sign_in = open.test_sign_in();
-    let asked = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Message)?;
+    let asked = test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Message)?;
     // This server created the response, so the signature need not be verified again.
-    let content = match incoming.trusted(&[], Signature::Optional) {
+    let content = match incoming.trusted_message(&[], Signature::Optional) {
         Ok(trusted) => read(trusted.root()),
         Err(error) => Err(error.to_string()),
     };
@@ -181,7 +172,6 @@ fn without_signatures(xml: &str) -> String {
     stripped + rest
 }
 
-/// Returns the response from the body of a form.
 fn posted_response(body: &[u8]) -> String {
     let mut pairs = form_urlencoded::parse(body);
     let value = pairs

@@ -130,7 +130,7 @@ async fn append_to(
     chain(context, lane, all)?;
     for rows in all.chunks(ROWS) {
         let expected = rows.iter().filter(|pending| pending.should_store).count() as u64;
-        let inserted = insert(db, (lane.number, &holder), rows).await?;
+        let inserted = insert(db, lane.number, &holder, rows).await?;
         if inserted == expected {
             continue;
         }
@@ -203,7 +203,8 @@ static POSTGRES: LazyLock<BulkSql> = insert!(" FOR SHARE");
 /// Inserts the entries if this instance still holds the lane. Returns their number.
 async fn insert(
     db: &mut Connection,
-    (lane, holder): (i64, &str),
+    lane: i64,
+    holder: &str,
     rows: &[PendingEntry],
 ) -> Result<u64> {
     let texts = match db.kind() {

@@ -36,7 +36,7 @@ impl EndRow {
     }
 
     /// The end before the first entry, for a lane without an end in the database.
-    pub(crate) fn missing() -> Self {
+    pub(crate) fn before_first() -> Self {
         Self {
             seq: 0,
             digest: String::new(),
@@ -89,7 +89,6 @@ impl ChainContext {
             .map_err(|error| StoreError::Chain(error.to_string()))
     }
 
-    /// The stored end of a lane.
     pub(crate) fn stored_end(&self, end: End, lane: i64, row: &EndRow) -> Result<StoredMark> {
         let digest = Digest::from_text(&row.digest);
         let mark = Mark {

@@ -289,7 +289,7 @@ async fn lock_anchor(db: &mut Connection, context: &ChainContext, lane: i64) -> 
     .bind(lane)
     .fetch_optional(db)
     .await?;
-    let row = row.unwrap_or_else(EndRow::missing);
+    let row = row.unwrap_or_else(EndRow::before_first);
     context.stored_end(End::Anchor, lane, &row)
 }
 

@@ -103,7 +103,7 @@ async fn authentic_end(
         None => {
             let anchor: Option<EndRow> =
                 sql::query_as(ANCHOR).bind(lane).fetch_optional(db).await?;
-            (End::Anchor, anchor.unwrap_or_else(EndRow::missing))
+            (End::Anchor, anchor.unwrap_or_else(EndRow::before_first))
         }
     };
     let stored = context.stored_end(end, lane, &row)?;

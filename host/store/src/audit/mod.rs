@@ -300,7 +300,6 @@ impl AuditFilter {
         (first, end.unwrap_or_else(|| "g".to_owned()))
     }
 
-    /// The conditions with an index.
     fn index_conditions(&self) -> Vec<IndexCondition> {
         let conditions = [
             indexed!(self.user.map(|user| user.to_string()), "user_id", "$1"),
@@ -394,7 +393,8 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
         let conditions = filter.index_conditions();
-        self.entries(filter, conditions.first(), &filter.range(before), limit)
+        let (first, end) = filter.range(before);
+        self.entries(filter, conditions.first(), &first, &end, limit)
             .await
     }
 
@@ -433,12 +433,7 @@ impl Store {
             }
         }
         let mut entries = self
-            .entries(
-                filter,
-                begin_with,
-                &(first.clone(), end),
-                limit.saturating_add(1),
-            )
+            .entries(filter, begin_with, &first, &end, limit.saturating_add(1))
             .await?;
         let more = entries.len() > limit as usize;
         entries.truncate(limit as usize);
@@ -456,7 +451,8 @@ impl Store {
         &self,
         filter: &AuditFilter,
         begin_with: Option<&IndexCondition>,
-        (first, end): &(String, String),
+        first: &str,
+        end: &str,
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
         let moment = |at: Option<Timestamp>, or: i64| at.map_or(or, Timestamp::millis);
@@ -474,8 +470,8 @@ impl Store {
             .bind(filter.actor.clone().unwrap_or_default())
             .bind(moment(filter.since, i64::MIN))
             .bind(moment(filter.until, i64::MAX))
-            .bind(first)
-            .bind(end)
+            .bind(first.to_owned())
+            .bind(end.to_owned())
             .bind(limit)
             .bind(match filter.action {
                 None => "",

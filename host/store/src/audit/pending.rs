@@ -57,7 +57,7 @@ pub(crate) async fn collect<T, E>(
 }
 
 /// Returns a copy of the entries that the running transaction has added so far.
-pub(crate) fn pending() -> PendingEntries {
+pub(crate) fn pending_entries() -> PendingEntries {
     PendingEntries(
         PENDING
             .try_with(|all| all.borrow().clone())

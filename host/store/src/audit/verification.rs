@@ -79,7 +79,7 @@ impl Store {
             .bind(lane)
             .fetch_optional(&self.readers)
             .await?;
-        let row = row.unwrap_or_else(EndRow::missing);
+        let row = row.unwrap_or_else(EndRow::before_first);
         self.chaining.stored_end(End::Anchor, lane, &row)
     }
 

@@ -50,7 +50,6 @@ impl Connections {
         }
     }
 
-    /// The measurements of its connections.
     pub(crate) fn measurements(&self) -> &Arc<Measurements> {
         self.shared.options.measurements()
     }

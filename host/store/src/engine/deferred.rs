@@ -76,13 +76,12 @@ pub(crate) fn record_use(
 /// If there is no transaction.
 pub(crate) fn record_account_use(
     _transaction: &mut Connection,
-    (user, application): &(UserId, Did),
+    user: UserId,
+    application: &Did,
     now: Timestamp,
 ) -> Result<()> {
     record(|deferred| {
-        deferred
-            .account_uses
-            .push((*user, application.clone(), now));
+        deferred.account_uses.push((user, application.clone(), now));
     })
 }
 
@@ -120,7 +119,6 @@ pub(crate) fn restore(mark: &Mark) {
     });
 }
 
-/// Inserts the rows of the changes.
 pub(crate) async fn insert_changes(db: &mut Connection, deferred: &Deferred) -> Result<()> {
     for rows in deferred.changes.chunks(ROWS) {
         let values = rows.iter().map(|change| [change.to_string().into()]);

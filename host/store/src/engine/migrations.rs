@@ -8,7 +8,6 @@ mod indexes;
 pub(crate) mod list;
 pub(crate) mod migration;
 pub(crate) mod older_instances;
-pub(crate) mod outcome;
 mod stepwise;
 
 use std::time::Duration;
@@ -20,8 +19,7 @@ use crate::engine::sql::{Connection, DatabaseKind, Options};
 use applied::plan;
 use error::MigrationError;
 
-use migration::Migration;
-use outcome::{MigrationOutcome, PostponedMigration};
+use migration::{Migration, MigrationOutcome, PostponedMigration};
 
 /// The PostgreSQL lock of the process that migrates. A waiting process must not wait inside a statement, because a
 /// concurrent index build waits for the end of all statements. It is a lock of a transaction, on a separate connection,

@@ -101,7 +101,7 @@ pub(crate) async fn ensure(connection: &mut Connection) -> sql::Result<()> {
             if known.iter().any(|partition| partition.name == name) {
                 continue;
             }
-            match create(connection, table.name, &name, (start, end)).await {
+            match create(connection, table.name, &name, start, end).await {
                 Err(error) if error.is_outage() => return Err(error),
                 Err(error) => result = Err(error),
                 Ok(()) => {}
@@ -129,7 +129,8 @@ async fn create(
     connection: &mut Connection,
     table: &str,
     name: &str,
-    (start, end): (Timestamp, Timestamp),
+    start: Timestamp,
+    end: Timestamp,
 ) -> sql::Result<()> {
     let (first, after) = (first_text_of(start), first_text_of(end));
     // Attaching a table locks the default partition while PostgreSQL looks for rows of the period there; it is usually

@@ -78,7 +78,6 @@ pub(crate) fn console_role(text: &str, cell: Cell<'_>) -> Result<ConsoleRole> {
     ConsoleRole::parse(text).ok_or_else(|| cell.unexpected())
 }
 
-/// The number of a token epoch.
 pub(crate) fn epoch_number(epoch: i64) -> Result<u32> {
     u32::try_from(epoch).map_err(|_| cell("token_epochs", "epoch", &epoch.to_string()).unexpected())
 }

@@ -99,7 +99,6 @@ impl Transactions {
         }
     }
 
-    /// The measurements of the transactions.
     pub(crate) const fn measurements(&self) -> &Arc<Measurements> {
         &self.measurements
     }
@@ -337,7 +336,6 @@ fn is_consequence(error: &StoreError) -> bool {
     }
 }
 
-/// The failure of the job with this index.
 fn failure(error: StoreError, index: usize) -> TransactionError {
     TransactionError {
         culprit: too_long(&error).then_some(index),
@@ -390,7 +388,7 @@ async fn call_at_savepoint(
     job: &Work,
     db: &mut Connection,
 ) -> std::result::Result<JobResult, TransactionError> {
-    let (entries_before, before) = (pending::pending(), deferred::mark());
+    let (entries_before, before) = (pending::pending_entries(), deferred::mark());
     db.batch("SAVEPOINT job").await?;
     let called = match call_job(job, db).await {
         // On PostgreSQL this fails if the job continued after a failed statement.

@@ -93,7 +93,6 @@ async fn lock_users_of(
     accounts.iter().zip(guards).map(user_account).collect()
 }
 
-/// Adds an account.
 pub(crate) async fn insert(db: &mut Connection, account: &Account, guard: UserGuard) -> Result<()> {
     insert_all(db, std::slice::from_ref(account), &[guard]).await
 }
@@ -216,7 +215,6 @@ pub(crate) async fn replace_unconfirmed_names(
     Ok(renamed)
 }
 
-/// Deletes this version of an account.
 pub(crate) async fn delete(
     db: &mut Connection,
     account: &Account,

@@ -22,7 +22,6 @@ use assent_model::search::search_form;
 /// The text of the error if another group has the name.
 const NAME: &str = "the group's name";
 
-/// Adds a group.
 pub(crate) async fn insert(db: &mut Connection, group: &Group) -> Result<()> {
     sql::query(
         "INSERT INTO user_groups (id, name, name_key, search_key, description, version, created_at)

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::description::settle;
 use crate::plugin::{Plugin, PluginSource};
-use crate::runtime::wait;
+use crate::process::wait;
 use crate::toolchain::Choice;
 use assent_admin_client::terminal;
 use assent_model::printable::lines;

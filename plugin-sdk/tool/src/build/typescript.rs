@@ -95,7 +95,7 @@ const ADVICE: [(&[&str], &str); 4] = [
 ];
 
 /// Returns a line of the compiler's output, with advice for plugins.
-fn advised(line: &str) -> String {
+fn with_advice(line: &str) -> String {
     const UNKNOWN: &str = "Cannot find name '";
     let unknown = line
         .split_once(UNKNOWN)
@@ -156,7 +156,7 @@ impl Project<'_> {
         print_message(
             &String::from_utf8_lossy(&messages)
                 .lines()
-                .map(|line| advised(line) + "\n")
+                .map(|line| with_advice(line) + "\n")
                 .collect::<String>(),
         );
         if !output.status.success() {
@@ -165,16 +165,15 @@ impl Project<'_> {
         Ok(())
     }
 
-    /// Returns a command of an installed package.
     fn package(&self, command: &str, package: &str) -> Result<Command> {
-        let program = self.installed(&format!(".bin/{command}"), package)?;
+        let program = self.installed_file(&format!(".bin/{command}"), package)?;
         let mut command = Command::new(program);
         command.current_dir(self.folder);
         Ok(command)
     }
 
     /// Returns a file of an installed package, below `node_modules`.
-    fn installed(&self, file: &str, package: &str) -> Result<PathBuf> {
+    fn installed_file(&self, file: &str, package: &str) -> Result<PathBuf> {
         // The folder may be a relative path. A command with another working directory would not find it.
         let folder = self
             .folder
@@ -213,7 +212,7 @@ impl Project<'_> {
             write_if_changed(&self.build.join("wit").join(name), text.as_bytes())?;
         }
         // Node.js 18 does not recognise the package's command as an ES module.
-        let program = self.installed("componentize-qjs/cli.mjs", "componentize-qjs")?;
+        let program = self.installed_file("componentize-qjs/cli.mjs", "componentize-qjs")?;
         let mut componentize = Command::new("node");
         componentize.arg(program).current_dir(self.folder);
         componentize.args([
@@ -237,7 +236,7 @@ impl Project<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::advised;
+    use super::with_advice;
 
     #[test]
     fn misleading_advice_of_the_compiler_is_replaced() {
@@ -245,7 +244,7 @@ mod tests {
              library? Try \
                     changing the 'lib' compiler option to include 'dom'.";
         assert_eq!(
-            advised(line),
+            with_advice(line),
             "src/plugin.ts(4,3): error TS2584: Cannot find name 'console': a plugin has no console; write to the \
              operator's \
              log: import log from \"assent:host/log@1.0.0\""
@@ -254,10 +253,10 @@ mod tests {
              definitions for \
                     node? Try `npm i --save-dev @types/node`.";
         assert!(
-            advised(line).ends_with("only the language itself is available")
-                && !advised(line).contains("npm i")
+            with_advice(line).ends_with("only the language itself is available")
+                && !with_advice(line).contains("npm i")
         );
         let own = "src/plugin.ts(6,1): error TS2304: Cannot find name 'departmnt'.";
-        assert_eq!(advised(own), own);
+        assert_eq!(with_advice(own), own);
     }
 }

@@ -111,7 +111,7 @@ pub struct Record {
 
 impl Record {
     /// Returns the digest of the content.
-    pub fn covered(&self) -> Digest {
+    pub fn content_digest(&self) -> Digest {
         let mut encoding = Encoding::new(ENTRY);
         encoding.number(self.lane);
         encoding.number(self.seq);
@@ -136,7 +136,7 @@ impl Record {
     pub fn follow(&mut self, last: &Mark) -> Mark {
         self.seq = last.seq.saturating_add(1);
         self.previous = last.digest.to_text();
-        let digest = self.covered();
+        let digest = self.content_digest();
         self.digest = digest.to_text();
         Mark {
             seq: self.seq,
@@ -146,7 +146,8 @@ impl Record {
 
     /// Whether the entry is unchanged. Its position is not checked.
     pub fn is_intact(&self) -> bool {
-        Digest::from_text(&self.digest) == Some(self.covered()) && self.is_personal_data_intact()
+        Digest::from_text(&self.digest) == Some(self.content_digest())
+            && self.is_personal_data_intact()
     }
 
     /// Whether this user is the actor.

@@ -223,7 +223,7 @@ impl Walk {
                 last: seq.saturating_sub(1),
             });
         }
-        let digest = record.covered();
+        let digest = record.content_digest();
         if Digest::from_text(&record.digest) != Some(digest) {
             return Err(Break::Changed { seq, id });
         }
@@ -268,7 +268,7 @@ impl Walk {
     }
 
     /// Returns the entries verified so far.
-    pub fn checked(&self) -> &VerificationCounts {
+    pub fn counts(&self) -> &VerificationCounts {
         &self.checked
     }
 }

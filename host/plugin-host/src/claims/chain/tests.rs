@@ -111,7 +111,7 @@ async fn failure(mapper: ClaimMapper) -> (MapFailureKind, (u64, u64)) {
     let failure = run_chain(&chain, input(), ChainPurpose::Response)
         .await
         .expect_err("it ends the chain");
-    let measured = chain[0].runner.meter().measured();
+    let measured = chain[0].runner.meter().metrics();
     (failure.kind, (measured.faults, measured.denials))
 }
 

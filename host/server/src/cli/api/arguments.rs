@@ -16,7 +16,6 @@ use assent_admin_client::lookup::ResourceKind;
 
 use parsed::{Paging, flag};
 
-/// Creates the command of an operation.
 pub(super) fn command(name: &str, operation: &Operation) -> Command {
     let title = operation.title();
     let mut command = Command::new(name.to_owned()).after_help(format!(

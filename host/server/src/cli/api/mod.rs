@@ -39,7 +39,6 @@ impl Commands {
         Ok(Self { document })
     }
 
-    /// Adds the commands to the command line.
     pub(super) fn add_to(&self, root: clap::Command) -> clap::Command {
         let operations = self.document.operations.iter();
         operations.fold(root, |root, operation| self.with(root, 0, operation))
@@ -135,7 +134,7 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         let mut listing = Listing::new(&operation.answer, form);
         let page: Page<'_> = call.api.parse(&bytes)?;
         let shown = listing.page(&page, &bytes, true);
-        return settled(operation, &bytes, shown.and_then(|()| listing.end(None)));
+        return result_of(operation, &bytes, shown.and_then(|()| listing.end(None)));
     }
     // A response that is not from the API is reported as such, and not printed.
     let _: &serde_json::value::RawValue = call.api.parse(&bytes)?;
@@ -143,13 +142,13 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         true => terminal::print(&exchange::text(&operation.name, &bytes)?),
         false => show::show(&operation.answer, form, &bytes),
     };
-    settled(operation, &bytes, shown)?;
+    result_of(operation, &bytes, shown)?;
     check_rows(&bytes)
 }
 
 /// Returns the result of an operation whose response was shown or lost. A lost response fails a request that only
 /// reads, or if no other response contains its values.
-fn settled(operation: &Operation, bytes: &[u8], shown: anyhow::Result<()>) -> anyhow::Result<()> {
+fn result_of(operation: &Operation, bytes: &[u8], shown: anyhow::Result<()>) -> anyhow::Result<()> {
     if operation.method == Method::GET {
         return shown;
     }

@@ -76,7 +76,6 @@ pub(in crate::cli) fn persist_file(file: NamedTempFile, path: &Path) -> anyhow::
     Ok(())
 }
 
-/// Returns the folder of a file.
 pub(in crate::cli) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -191,7 +190,6 @@ impl OpenBackup {
         self.compare(&into.finish())
     }
 
-    /// Returns the bytes of the dump.
     pub(in crate::cli) fn dump(&mut self) -> anyhow::Result<std::io::Take<&File>> {
         self.file.seek(SeekFrom::Start(self.dump_at))?;
         Ok((&self.file).take(self.header.dump.size))

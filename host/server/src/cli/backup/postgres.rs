@@ -29,7 +29,7 @@ pub(super) async fn dump(snapshot: &PostgresSnapshot, into: &Path) -> anyhow::Re
         .arg("--file")
         .arg(into);
     let output = command.output().await.context("pg_dump")?;
-    succeeded("pg_dump", &output)
+    check_success("pg_dump", &output)
 }
 
 /// Fails if `pg_restore` is missing, or older than the server.
@@ -67,7 +67,7 @@ pub(in crate::cli) async fn restore(
     };
     let (passed, output) = tokio::join!(pass_on, child.wait_with_output());
     // If the program ended early, its own message contains the reason.
-    succeeded("pg_restore", &output.context("pg_restore")?)?;
+    check_success("pg_restore", &output.context("pg_restore")?)?;
     Ok(passed?)
 }
 
@@ -136,7 +136,7 @@ fn major_version(text: &str) -> Option<i64> {
     version.get(..end.unwrap_or(version.len()))?.parse().ok()
 }
 
-fn succeeded(program: &str, output: &Output) -> anyhow::Result<()> {
+fn check_success(program: &str, output: &Output) -> anyhow::Result<()> {
     if output.status.success() {
         return Ok(());
     }

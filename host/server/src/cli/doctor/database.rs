@@ -35,7 +35,7 @@ pub(super) async fn examine(settings: &Settings) -> Vec<Finding> {
         }
     };
     let mut findings = vec![speed(&diagnosis)];
-    findings.extend(diagnosis.problems.iter().map(explained));
+    findings.extend(diagnosis.problems.iter().map(finding_of));
     findings.extend(
         diagnosis
             .clock
@@ -61,7 +61,7 @@ fn speed(diagnosis: &Diagnosis) -> Finding {
     Finding::ok("database", text)
 }
 
-fn explained(problem: &DatabaseProblem) -> Finding {
+fn finding_of(problem: &DatabaseProblem) -> Finding {
     let check = "database";
     match problem {
         DatabaseProblem::NotChecked(within) => Finding::warning(

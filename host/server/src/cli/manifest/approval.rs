@@ -34,7 +34,7 @@ enum State {
 }
 
 /// Returns the approval that a problem requires, if it requires one.
-pub(super) fn pending(problem: &Problem) -> Option<Pending> {
+pub(super) fn pending_approval(problem: &Problem) -> Option<Pending> {
     let pending = problem.members.get("action_approval")?;
     serde_json::from_value(pending.clone()).ok()
 }

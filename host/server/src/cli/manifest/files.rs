@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use assent_admin_client::error::CommandError;
 use assent_model::logo::{ApplicationLogo, LARGEST};
-use assent_model::text::decoded;
+use assent_model::text::to_utf8;
 
 /// Reads manifests, and joins those of one owner.
 ///
@@ -67,11 +67,11 @@ fn manifest(file: &Path) -> anyhow::Result<Map<String, Value>> {
         std::io::stdin()
             .lock()
             .read_to_end(&mut bytes)
-            .and_then(|_| decoded(bytes))
+            .and_then(|_| to_utf8(bytes))
             .map_err(|error| wrong(file, &error.to_string()))?
     } else {
         std::fs::read(file)
-            .and_then(decoded)
+            .and_then(to_utf8)
             .map_err(|error| wrong(file, &error.to_string()))?
     };
     // A table of TOML does not begin with a brace.

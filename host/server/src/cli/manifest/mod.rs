@@ -128,7 +128,7 @@ impl Target {
             Ok(_) => return Ok(Ok(())),
             Err(problem) => problem,
         };
-        let (Some(name), Some(pending)) = (approve_by, approval::pending(&problem)) else {
+        let (Some(name), Some(pending)) = (approve_by, approval::pending_approval(&problem)) else {
             return Ok(Err(problem));
         };
         if !approval::wait_for_decision(&self.api, name, &pending).await? {

@@ -45,7 +45,7 @@ impl AdminCommand for SendTestMail {
         let letter = Letter::test(services, services.settings.branding.language);
         let id = AuditId::new(services.now(), &*services.entropy).to_string();
         let message = letter
-            .addressed(services, mailer.from(), (None, &to), &id)
+            .mail_to(services, mailer.from(), None, &to, &id)
             .map_err(|why| super::invalid("to", why))?;
         let answer = mailer
             .send(message.envelope(), &message.formatted())
@@ -75,7 +75,7 @@ pub struct MailPreview {
 pub fn mail_preview(services: &Services, language: Language) -> MailPreview {
     let expires_at = services.now() + services.settings.lifetimes.enrolment.get();
     let link = format!("{}/authenticator", services.settings.origin());
-    let letter = Letter::invitation(services, language, ("Ada Lovelace", &link), expires_at);
+    let letter = Letter::invitation(services, language, "Ada Lovelace", &link, expires_at);
     MailPreview {
         from: services
             .mailer

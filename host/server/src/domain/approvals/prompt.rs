@@ -21,7 +21,7 @@ pub struct Prompt {
 impl Prompt {
     /// Returns the prompt of a request in the language of the device, with the summary in the same language.
     pub fn new(approval: Approval, summary: Option<String>, language: Language) -> Self {
-        let browser = browser_words::shown(&approval.shown.browser, language);
+        let browser = browser_words::signed_words(&approval.shown.browser, language);
         Self {
             approval,
             browser,

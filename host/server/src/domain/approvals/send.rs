@@ -304,7 +304,7 @@ async fn question(
     let shown = &approval.shown;
     let user = services.store.user(user).await?;
     let language = user.map_or_else(Language::default, |user| language_of(services, &user));
-    let browser = browser_words::translated(services, &shown.browser, language);
+    let browser = browser_words::translated_words(services, &shown.browser, language);
     let question = Question {
         request_id: approval.id.to_string(),
         expires_at: approval.expires_at,

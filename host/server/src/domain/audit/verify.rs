@@ -37,7 +37,7 @@ pub struct Verdict {
 
 impl Verdict {
     fn add(&mut self, walk: &Walk, broken: Option<Break>) {
-        self.checked.add(walk.checked());
+        self.checked.add(walk.counts());
         self.heads.advance(walk.lane(), walk.position().clone());
         self.broken = self.broken.take().or(broken.map(|what| LaneBreak {
             lane: Some(walk.lane()),
@@ -133,7 +133,7 @@ pub async fn compare_heads(store: &Store, heads: &Heads) -> Result<Option<LaneBr
                     what,
                 }));
             };
-            Some(record.covered())
+            Some(record.content_digest())
         };
         if found.is_some_and(|digest| digest != mark.digest) {
             let what = Break::HeadForged { seq: mark.seq };
@@ -178,7 +178,7 @@ impl LaneVerification<'_> {
             && let Some(before) = store.audit_records(lane, skipped - 1, 1).await?.pop()
         {
             // The digest of this entry is trusted. The entries before it are not verified.
-            let digest = before.covered();
+            let digest = before.content_digest();
             let seq = before.seq;
             walk = Walk::after(lane, Mark { seq, digest });
         }
@@ -204,7 +204,7 @@ impl LaneVerification<'_> {
         let store = self.store;
         while walk.position().seq < head.mark.seq {
             // The last entry is read again, because another entry at its position would be a stray entry.
-            let is_first = walk.checked().entries == 0;
+            let is_first = walk.counts().entries == 0;
             let after = walk.position().seq - i64::from(!is_first);
             let mut records = store.audit_records(self.lane, after, BATCH).await?;
             if let Some(same) = records.iter().position(|one| is_at(one, walk.position())) {

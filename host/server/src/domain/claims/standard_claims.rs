@@ -196,7 +196,8 @@ pub async fn attributes(
         services,
         &services.plugins.set(),
         provider,
-        (user, account),
+        user,
+        account,
         authentication,
     )
     .await
@@ -210,7 +211,8 @@ pub async fn attributes_by(
     services: &Services,
     plugins: &PluginSet,
     provider: &ServiceProvider,
-    (user, account): (&User, &Account),
+    user: &User,
+    account: &Account,
     authentication: &Authentication,
 ) -> Result<(Vec<SamlAttribute>, Vec<MapperRun>), MapFailure> {
     let withheld: Vec<&str> = match provider.settings.unconfirmed_email {

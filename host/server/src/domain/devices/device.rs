@@ -2,7 +2,6 @@
 
 pub mod call;
 pub mod enrolment;
-mod name;
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -11,7 +10,7 @@ use std::time::Duration;
 
 use crate::domain::approvals::prompt::{Prompt, prompts_of};
 use crate::domain::devices::account_notifications;
-use crate::domain::devices::device::name::LONGEST_NAME;
+use crate::domain::devices::device::enrolment::LONGEST_NAME;
 use crate::domain::devices::long_polls::LongPoll;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
@@ -96,7 +95,8 @@ pub async fn request(
     services: &Services,
     device: &Device,
     patience: u32,
-    (seen, known): (&HashSet<ApprovalId>, Option<AuditId>),
+    seen: &HashSet<ApprovalId>,
+    known: Option<AuditId>,
     language: Language,
 ) -> Result<Option<DeviceInbox>, InternalError> {
     let shown = seen.iter().copied().map(Change::Approval);
@@ -157,7 +157,7 @@ pub async fn request(
             () = listener.changed(next_end) => {}
             () = &mut timeout => is_interrupted = true,
             () = &mut interrupts => is_interrupted = true,
-            () = replaced(poll.as_ref()) => is_interrupted = true,
+            () = wait_for_replacement(poll.as_ref()) => is_interrupted = true,
         }
     }
 }
@@ -167,7 +167,7 @@ async fn is_revoked(services: &Services, id: DeviceId) -> Result<bool, InternalE
     Ok(current.is_none_or(|device| device.revoked_at.is_some()))
 }
 
-async fn replaced(poll: Option<&LongPoll<'_>>) {
+async fn wait_for_replacement(poll: Option<&LongPoll<'_>>) {
     match poll {
         Some(poll) => poll.replaced().await,
         None => std::future::pending().await,

@@ -82,7 +82,7 @@ pub async fn past_requests(
     let mut requests = Vec::with_capacity(entries.len());
     for (outcome, entry) in entries {
         let action = targets.action_of(&services.store, &entry).await?;
-        requests.push(past(services, outcome, (entry, action), &names));
+        requests.push(past(services, outcome, entry, action, &names));
     }
     Ok(requests)
 }
@@ -115,7 +115,6 @@ async fn over(
     Ok(over.collect())
 }
 
-/// Returns the request of an entry.
 fn request(entry: &Entry) -> Option<&Value> {
     entry.detail.get("request")
 }
@@ -136,7 +135,8 @@ fn decision(entry: &Entry) -> Option<PastOutcome> {
 fn past(
     services: &Services,
     outcome: PastOutcome,
-    (entry, action): (Entry, Option<PastAction>),
+    entry: Entry,
+    action: Option<PastAction>,
     names: &HashMap<Did, String>,
 ) -> PastRequest {
     let text = |name: &str| {

@@ -42,7 +42,7 @@ pub enum PasskeyStatus {
 ///
 /// # Errors
 /// If the database fails.
-pub async fn standing(
+pub async fn passkey_status(
     services: &Services,
     device: &Device,
 ) -> Result<PasskeyStatus, InternalError> {
@@ -378,7 +378,6 @@ pub(super) async fn claim<S: DeserializeOwned>(
     Ok(state.map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?)
 }
 
-/// Returns a credential in the form of the store.
 pub(crate) fn to_stored(credential: &Passkey) -> Result<PasskeyCredential, InternalError> {
     Ok(PasskeyCredential {
         id: credential.cred_id().to_vec(),

@@ -56,7 +56,8 @@ pub fn random_codes(services: &Services, user: UserId, now: Timestamp) -> NewRec
 /// If the cryptographic library fails.
 pub fn derived_codes(
     services: &Services,
-    (user, batch): (UserId, RecoveryBatchId),
+    user: UserId,
+    batch: RecoveryBatchId,
     browser: &Secret,
     now: Timestamp,
 ) -> Result<NewRecoveryCodes, InternalError> {
@@ -114,7 +115,8 @@ pub async fn create_on_device(
 /// If the database fails.
 pub async fn confirm(
     services: &Arc<Services>,
-    (user, device): (UserId, Option<DeviceId>),
+    user: UserId,
+    device: Option<DeviceId>,
     batch: RecoveryBatchId,
     by: &AuditContext,
 ) -> Result<bool, InternalError> {
@@ -158,7 +160,8 @@ pub async fn remaining_codes(services: &Services, user: UserId) -> Result<u32, I
 pub async fn redeem(
     services: &Arc<Services>,
     name: &LoginName,
-    (typed, browser): (&str, Digest),
+    typed: &str,
+    browser: Digest,
     from: Origin,
 ) -> Result<Option<String>, InternalError> {
     let now = services.now();
@@ -209,7 +212,6 @@ pub async fn redeem(
     Ok(Some(enrolment::enrolment_path(&token)))
 }
 
-/// Returns the token of the link that a code created in a browser.
 fn link_token(
     services: &Services,
     id: EnrolmentId,

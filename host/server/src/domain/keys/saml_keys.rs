@@ -26,7 +26,7 @@ pub struct SamlKeySet {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn signing(
+pub async fn signing_key(
     services: &Services,
     application: &Did,
 ) -> Result<Arc<OpenKey>, InternalError> {

@@ -130,7 +130,7 @@ pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), Inte
         if is_next_due(services, algorithm, now) {
             let key = next_key(services, algorithm, Takeover::InTime, now).await?;
             let from = key.times.signs_from;
-            let entry = published(services, algorithm, &key, &AuditContext::SERVER)?;
+            let entry = published_entry(services, algorithm, &key, &AuditContext::SERVER)?;
             if services.store.add_key(key, vec![entry]).await? {
                 tracing::info!(%algorithm, signs_from = from.seconds(), "signing key published");
             }
@@ -296,7 +296,7 @@ async fn publish_next(
     }
     // If another instance was faster, its key is the next one.
     let next = next_key(services, algorithm, takeover, services.now()).await?;
-    let entry = published(services, algorithm, &next, by)?;
+    let entry = published_entry(services, algorithm, &next, by)?;
     let made = services.store.add_key(next, vec![entry]).await?;
     reload(services).await?;
     Ok(made)
@@ -307,8 +307,7 @@ fn published_key(services: &Services, algorithm: SigningAlgorithm) -> Option<Kno
     keys_of(services, algorithm).find(|key| key.life.stage == KeyStage::Published)
 }
 
-/// Returns the audit entry about a published key.
-fn published(
+fn published_entry(
     services: &Services,
     algorithm: SigningAlgorithm,
     key: &SigningKey,
@@ -353,7 +352,6 @@ fn signing_key(services: &Services, algorithm: SigningAlgorithm) -> Result<Known
         .ok_or(KeyError::NoneToSign(algorithm))
 }
 
-/// Returns a new key of the next generation.
 async fn next_key(
     services: &Services,
     algorithm: SigningAlgorithm,

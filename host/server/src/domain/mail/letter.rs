@@ -43,7 +43,8 @@ impl Letter {
     pub fn invitation(
         services: &Services,
         language: Language,
-        (name, link): (&str, &str),
+        name: &str,
+        link: &str,
         expires_at: Timestamp,
     ) -> Self {
         use Paragraph::{Foot, Link, Text};
@@ -136,11 +137,12 @@ impl Letter {
     ///
     /// # Errors
     /// The reason why the message cannot be sent, as a sentence.
-    pub fn addressed(
+    pub fn mail_to(
         &self,
         services: &Services,
         from: &Mailbox,
-        (name, address): (Option<&str>, &str),
+        name: Option<&str>,
+        address: &str,
         id: &str,
     ) -> Result<Mail, String> {
         let address: Address = address

@@ -213,12 +213,12 @@ async fn deliver(
     let letter = Letter::invitation(
         services,
         language_of(services, user),
-        (name, link),
+        name,
+        link,
         mail.expires_at,
     );
     let id = mail.enrolment.to_string();
-    let message = match letter.addressed(services, mailer.from(), (Some(name), email.as_str()), &id)
-    {
+    let message = match letter.mail_to(services, mailer.from(), Some(name), email.as_str(), &id) {
         Ok(message) => message,
         Err(why) => return failed(&why),
     };

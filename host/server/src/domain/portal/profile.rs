@@ -64,7 +64,7 @@ pub async fn seen_by(
     };
     let mut seen: Vec<(String, Vec<Value>)> = Vec::new();
     for sink in sinks {
-        match claims_for_sink(services, (user, &account), scopes.as_ref(), *sink).await? {
+        match claims_for_sink(services, user, &account, scopes.as_ref(), *sink).await? {
             None => return Ok(None),
             Some(Err(stopped)) => {
                 return Ok(Some(VisibleClaims {
@@ -89,7 +89,8 @@ pub async fn seen_by(
 /// meantime.
 async fn claims_for_sink(
     services: &Services,
-    (user, account): (&User, &Account),
+    user: &User,
+    account: &Account,
     scopes: Option<&Scopes>,
     sink: Sink,
 ) -> Result<Option<Result<Vec<(String, Value)>, MapperStop>>, InternalError> {

@@ -75,7 +75,8 @@ pub async fn codes_request(
 /// If the store fails.
 pub async fn create_codes(
     services: &Services,
-    (portal, browser): (&Console, &Secret),
+    portal: &Console,
+    browser: &Secret,
     id: ActionApprovalId,
 ) -> Result<Option<Vec<RecoveryCode>>, InternalError> {
     let user = portal.signed_in.user.id;
@@ -90,7 +91,7 @@ pub async fn create_codes(
         summary,
     };
     let now = services.now();
-    let (codes, digests) = recovery::derived_codes(services, (user, batch_of(id)), browser, now)?;
+    let (codes, digests) = recovery::derived_codes(services, user, batch_of(id), browser, now)?;
     if action_approvals::claim(services, portal, id, claimed)
         .await?
         .is_none()
@@ -138,7 +139,7 @@ pub async fn confirm_codes(
 ) -> Result<bool, InternalError> {
     let user = portal.signed_in.user.id;
     let by = AuditContext::new(Actor::User(user), portal.origin.clone());
-    recovery::confirm(services, (user, None), batch_of(id), &by).await
+    recovery::confirm(services, user, None, batch_of(id), &by).await
 }
 
 /// Returns the batch of codes that an approval permits.
@@ -153,7 +154,6 @@ fn action_of(user: UserId) -> Result<(ProtectedAction, Digest), InternalError> {
     Ok((action, digest))
 }
 
-/// Returns the device that approved a request.
 async fn approving_device(
     services: &Services,
     id: ActionApprovalId,

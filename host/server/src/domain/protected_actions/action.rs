@@ -500,7 +500,6 @@ impl ProtectedAction {
         }
     }
 
-    /// Returns the subject of the action.
     pub(super) const fn subject(&self) -> ActionSubject<'_> {
         match self {
             Self::UpdateUser { user, .. }

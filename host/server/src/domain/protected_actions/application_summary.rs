@@ -111,7 +111,6 @@ pub(super) fn applied_metadata(
     sentences([change].into_iter().chain(changed_provider(before, after)))
 }
 
-/// Returns the summary of a new client.
 pub(super) fn new_client(client: &ClientState) -> Message {
     sentences(
         [creation(&client.name), administers(client)]
@@ -149,12 +148,13 @@ fn creation(name: &str) -> Message {
     Message::new("action-create-application").text("application", unquoted(name))
 }
 
-/// Returns the summary of an update of a client.
 pub(super) fn updated_client(
-    (id, name): (&Did, &str),
+    id: &Did,
+    name: &str,
     before: &ClientState,
     after: &ClientState,
-    (members, sets_admin_scopes): (&[ChangedMember], bool),
+    members: &[ChangedMember],
+    sets_admin_scopes: bool,
 ) -> Message {
     let availability = availability(name, before.settings.enabled, after.settings.enabled);
     let mut effects = changed_members(name, members, availability);

@@ -14,12 +14,10 @@ pub(super) fn unquoted(text: &str) -> String {
         .collect()
 }
 
-/// Returns a text in quotes.
 pub(super) fn quoted(text: &str) -> Message {
     Message::new("action-quoted").text("value", unquoted(text))
 }
 
-/// Returns all texts of a list, each in quotes.
 pub(super) fn quoted_list<'a>(texts: impl IntoIterator<Item = &'a str>) -> Message {
     in_a_row(texts.into_iter().map(quoted))
 }

@@ -24,14 +24,17 @@ pub(super) fn message(action: &ProtectedAction, group: &str, application: &str) 
             to,
             roles,
             replaced,
-        } => assigned(
-            (assigned_group(*to, group), application, Some(id)),
-            (roles, replaced.as_deref()),
+        } => assignment(
+            assigned_group(*to, group),
+            application,
+            Some(id),
+            roles,
+            replaced.as_deref(),
         ),
         ProtectedAction::RemoveAssignment {
             application: id,
             from,
-        } => unassigned(assigned_group(*from, group), application, id),
+        } => unassignment(assigned_group(*from, group), application, id),
         // The other actions have no group.
         _ => Message::new("action-delete-group").text("group", group),
     }
@@ -44,9 +47,12 @@ fn assigned_group(assignee: Assignee, group: &str) -> Option<&str> {
 
 /// Returns the summary of an assignment, with its roles before and after. An application that the same change creates
 /// has no identifier yet.
-pub(super) fn assigned(
-    (group, application, id): (Option<&str>, &str, Option<&Did>),
-    (roles, replaced): (&[String], Option<&[String]>),
+pub(super) fn assignment(
+    group: Option<&str>,
+    application: &str,
+    id: Option<&Did>,
+    roles: &[String],
+    replaced: Option<&[String]>,
 ) -> Message {
     let assigned = match group {
         None => Message::new("action-assign-everyone").text("application", application),
@@ -54,13 +60,14 @@ pub(super) fn assigned(
             .text("group", group)
             .text("application", application),
     };
-    with_roles(assigned, (roles, replaced), id)
+    with_roles(assigned, roles, replaced, id)
 }
 
 /// Returns the summary of access, with its roles before and after.
 pub(super) fn with_roles(
     access: Message,
-    (roles, replaced): (&[String], Option<&[String]>),
+    roles: &[String],
+    replaced: Option<&[String]>,
     application: Option<&Did>,
 ) -> Message {
     let now = match roles.is_empty() {
@@ -72,22 +79,22 @@ pub(super) fn with_roles(
         false => Message::new("action-assign-before-roles").message("roles", list(roles)),
     });
     let parts = [access, now].into_iter().chain(before);
-    sentences(parts.chain([identified(application)]))
+    sentences(parts.chain([application_identifier(application)]))
 }
 
 /// Returns the summary of the removal of an assignment.
-pub(super) fn unassigned(group: Option<&str>, application: &str, id: &Did) -> Message {
+pub(super) fn unassignment(group: Option<&str>, application: &str, id: &Did) -> Message {
     let unassigned = match group {
         None => Message::new("action-unassign-everyone").text("application", application),
         Some(group) => Message::new("action-unassign-group")
             .text("group", group)
             .text("application", application),
     };
-    sentences([unassigned, identified(Some(id))])
+    sentences([unassigned, application_identifier(Some(id))])
 }
 
 /// Identifies the application of a sentence about access, because several applications may have the same name.
-pub(super) fn identified(application: Option<&Did>) -> Message {
+pub(super) fn application_identifier(application: Option<&Did>) -> Message {
     match application {
         Some(id) => Message::new("action-id-of-application").text("id", id.to_string()),
         None => Message::new("action-application-is-new"),

@@ -2,7 +2,6 @@
 
 use crate::messages::Message;
 
-/// Joins sentences.
 pub(super) fn sentences(messages: impl IntoIterator<Item = Message>) -> Message {
     let joined = in_pairs(messages, |first, next| {
         Message::new("action-sentences")

@@ -5,7 +5,7 @@ use super::application_summary::{
     created_client, created_service_provider, updated_client, updated_service_provider,
 };
 use super::escape::{quoted_list, unquoted};
-use super::group_summary::{assigned, identified, unassigned, with_roles};
+use super::group_summary::{application_identifier, assignment, unassignment, with_roles};
 use super::joined::sentences;
 use super::manifest_object::{ManagedApplication, ManifestObject, NamedApplication};
 use crate::messages::Message;
@@ -19,7 +19,8 @@ const LONGEST_WITH_HARMLESS: usize = 1_500;
 
 /// Returns the summary: all sensitive changes, and then as many of the others as fit.
 pub(super) fn message(
-    (owner, digest): (&str, &str),
+    owner: &str,
+    digest: &str,
     changes: ManifestChanges,
     objects: &[ManifestObject],
 ) -> Message {
@@ -71,12 +72,14 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
             } = application;
             let sets_admin_scopes = before.settings.admin_scopes != after.settings.admin_scopes;
             let change = updated_client(
-                (id, &unquoted(name)),
+                id,
+                &unquoted(name),
                 before,
                 after,
-                (members, sets_admin_scopes),
+                members,
+                sets_admin_scopes,
             );
-            existing(owner, application, change)
+            existing_application(owner, application, change)
         }
         ManifestObject::ServiceProvider {
             application,
@@ -85,7 +88,7 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
         } => {
             let name = unquoted(&application.application.name);
             let change = updated_service_provider(&name, before, after, &application.members);
-            existing(owner, application, change)
+            existing_application(owner, application, change)
         }
         ManifestObject::DeletedApplication(name, id) => sentences([
             Message::new("action-delete-application").text("application", unquoted(name)),
@@ -100,9 +103,11 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
             removed,
         } => group(
             owner,
-            (before.as_deref(), name),
+            before.as_deref(),
+            name,
             adopted_as.as_deref(),
-            (added, removed),
+            added,
+            removed,
         ),
         ManifestObject::DeletedGroup(name) => {
             Message::new("action-delete-group").text("group", unquoted(name))
@@ -115,15 +120,18 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
         } => {
             let group = group.as_deref().map(unquoted);
             let name = unquoted(&application.name);
-            assigned(
-                (group.as_deref(), &name, application.id.as_ref()),
-                (roles, replaced.as_deref()),
+            assignment(
+                group.as_deref(),
+                &name,
+                application.id.as_ref(),
+                roles,
+                replaced.as_deref(),
             )
         }
         ManifestObject::RemovedAssignment { application, group } => {
             let group = group.as_deref().map(unquoted);
             let name = unquoted(&application.name);
-            unassigned(group.as_deref(), &name, &application.id)
+            unassignment(group.as_deref(), &name, &application.id)
         }
         ManifestObject::Account {
             user,
@@ -134,20 +142,21 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
             Message::new("action-give-account")
                 .text("user", unquoted(user))
                 .text("application", unquoted(&application.name)),
-            (roles, replaced.as_deref()),
+            roles,
+            replaced.as_deref(),
             application.id.as_ref(),
         ),
         ManifestObject::DeletedAccount { user, application } => sentences([
             Message::new("action-remove-account")
                 .text("user", unquoted(user))
                 .text("application", unquoted(&application.name)),
-            identified(Some(&application.id)),
+            application_identifier(Some(&application.id)),
         ]),
     }
 }
 
 /// Returns the change of an existing application, with its identifier, and with the adoption first.
-fn existing(owner: &str, application: &ManagedApplication, change: Message) -> Message {
+fn existing_application(owner: &str, application: &ManagedApplication, change: Message) -> Message {
     let NamedApplication { name, id } = &application.application;
     let adopted = application.adopted_as.as_deref().map(|key| {
         Message::new("action-adopt-application")
@@ -162,9 +171,11 @@ fn existing(owner: &str, application: &ManagedApplication, change: Message) -> M
 
 fn group(
     owner: &str,
-    (before, name): (Option<&str>, &str),
+    before: Option<&str>,
+    name: &str,
     adopted_as: Option<&str>,
-    (added, removed): (&[String], &[String]),
+    added: &[String],
+    removed: &[String],
 ) -> Message {
     let current = unquoted(before.unwrap_or(name));
     let mut effects = Vec::new();
@@ -207,7 +218,6 @@ fn group(
     sentences(effects)
 }
 
-/// Returns all names of a list.
 fn quoted(names: &[String]) -> Message {
     quoted_list(names.iter().map(String::as_str))
 }

@@ -134,7 +134,6 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
     })
 }
 
-/// Returns the current name of a group.
 async fn group_name(store: &Store, group: GroupId) -> Result<String> {
     let found = store.group(group).await?;
     let group = found.ok_or(SummaryError::Gone("group"))?;
@@ -186,7 +185,7 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             end_cooldown,
             device,
             ..
-        } => settled_report(names, *reported_at, (*end_cooldown, device.is_some())),
+        } => settled_report(names, *reported_at, *end_cooldown, device.is_some()),
         A::SetExternalAuthenticator {
             channel,
             identifier,
@@ -213,10 +212,12 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             members,
             sets_admin_scopes,
         } => application_summary::updated_client(
-            (id, application),
+            id,
+            application,
             before,
             after,
-            (members, *sets_admin_scopes),
+            members,
+            *sets_admin_scopes,
         ),
         A::UpdateServiceProvider {
             before,
@@ -251,7 +252,7 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             digest,
             changes,
             objects,
-        } => manifest_summary::message((owner, digest), *changes, objects),
+        } => manifest_summary::message(owner, digest, *changes, objects),
     }
 }
 
@@ -295,7 +296,8 @@ fn revoked_device(names: &SubjectNames) -> Message {
 fn settled_report(
     names: &SubjectNames,
     reported_at: Timestamp,
-    (ends_cooldown, revokes_device): (bool, bool),
+    ends_cooldown: bool,
+    revokes_device: bool,
 ) -> Message {
     let settled = Message::new("action-settle-report")
         .text("user", names.user.as_str())
@@ -335,7 +337,6 @@ fn credential(action: &ProtectedAction, application: &str) -> Message {
     }
 }
 
-/// Returns the summary of an action on the plugins.
 fn plugins(action: &ProtectedAction) -> Message {
     use ProtectedAction as A;
     match action {

@@ -55,12 +55,12 @@ pub async fn current(
     let Some(user) = user.filter(|user| user.state == LifecycleState::Active) else {
         return Ok(None);
     };
-    let session = prolonged(services, session).await?;
+    let session = prolong(services, session).await?;
     Ok(Some(BrowserSession { session, user }))
 }
 
 /// Returns the session after a use. With an idle timeout its end moves, but not beyond the absolute timeout.
-async fn prolonged(services: &Services, mut session: Session) -> Result<Session, InternalError> {
+async fn prolong(services: &Services, mut session: Session) -> Result<Session, InternalError> {
     let settings = services.settings.session;
     let Some(idle_timeout) = settings.idle_timeout else {
         return Ok(session);

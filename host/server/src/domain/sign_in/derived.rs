@@ -19,7 +19,8 @@ use assent_model::token::prefix;
 pub fn code(services: &Services, id: FamilyId, browser: &Secret) -> Result<Token, InternalError> {
     token(
         services,
-        (prefix::CODE, "authorization code"),
+        prefix::CODE,
+        "authorization code",
         id.as_bytes(),
         browser,
     )
@@ -36,7 +37,8 @@ pub fn session_cookie(
 ) -> Result<Token, InternalError> {
     token(
         services,
-        (prefix::SESSION, "session cookie"),
+        prefix::SESSION,
+        "session cookie",
         id.as_bytes(),
         browser,
     )
@@ -44,7 +46,8 @@ pub fn session_cookie(
 
 fn token(
     services: &Services,
-    (prefix, purpose): (&str, &str),
+    prefix: &str,
+    purpose: &str,
     id: &[u8; 16],
     browser: &Secret,
 ) -> Result<Token, InternalError> {

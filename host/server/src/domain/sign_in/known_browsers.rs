@@ -98,7 +98,7 @@ impl KnownUsers {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn standing(
+    pub async fn status_for(
         &self,
         services: &Services,
         name: &LoginName,

@@ -115,19 +115,19 @@ pub async fn answer(
         .claim_sign_in_ceremony(login.id, login.browser, services.now())
         .await?;
     let Some(state) = state else {
-        rejected(login, "no pending challenge");
+        reject(login, "no pending challenge");
         return Ok(PasskeySignInOutcome::NoChallenge);
     };
     let state: DiscoverableAuthentication = serde_json::from_str(&state)
         .map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?;
     let Some(owner) = owner_of(services, &answer.assertion).await? else {
-        return Ok(rejected(login, "no active device with an agreed passkey"));
+        return Ok(reject(login, "no active device with an agreed passkey"));
     };
     let by = AuditContext::new(Actor::Device(owner.device.id), from);
-    let Some(used) = verify(services, login, &owner, (answer, state), &by).await? else {
+    let Some(used) = verify(services, login, &owner, answer, state, &by).await? else {
         return Ok(PasskeySignInOutcome::Rejected);
     };
-    let approval = approved(services, login, &owner, answer.is_same_device, context).await?;
+    let approval = new_approval(services, login, &owner, answer.is_same_device, context).await?;
     let request = PasskeyApproval {
         entry: record::passkey_entry(services, &approval, &by),
         user: owner.user.id,
@@ -144,12 +144,12 @@ pub async fn answer(
             tracing::info!(login = %login.id, device = %owner.device.id, "sign-in approved by passkey");
             PasskeySignInOutcome::Approved
         }
-        PasskeyApprovalOutcome::Rejected => rejected(login, "the user may not sign in with it"),
+        PasskeyApprovalOutcome::Rejected => reject(login, "the user may not sign in with it"),
         PasskeyApprovalOutcome::NotOpen => PasskeySignInOutcome::NotOpen,
     })
 }
 
-fn rejected(login: &Login, reason: &'static str) -> PasskeySignInOutcome {
+fn reject(login: &Login, reason: &'static str) -> PasskeySignInOutcome {
     tracing::warn!(login = %login.id, reason, "passkey sign-in rejected");
     PasskeySignInOutcome::Rejected
 }
@@ -204,14 +204,15 @@ async fn verify(
     services: &Services,
     login: &Login,
     owner: &PasskeyOwner,
-    (answer, state): (&PasskeyAnswer, DiscoverableAuthentication),
+    answer: &PasskeyAnswer,
+    state: DiscoverableAuthentication,
     by: &AuditContext,
 ) -> Result<Option<PasskeyUse>, InternalError> {
     let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(None);
     };
     if is_cross_origin(&answer.assertion) {
-        rejected(login, "in a frame of another origin");
+        reject(login, "in a frame of another origin");
         return Ok(None);
     }
     let mut credential = from_stored(&owner.passkey.credential)?;
@@ -227,7 +228,7 @@ async fn verify(
             }))
         }
         Ok(_) => {
-            rejected(login, "without user verification");
+            reject(login, "without user verification");
             Ok(None)
         }
         Err(error) => {
@@ -254,7 +255,7 @@ fn is_cross_origin(assertion: &PublicKeyCredential) -> bool {
 }
 
 /// Returns the approval in its stored form.
-async fn approved(
+async fn new_approval(
     services: &Services,
     login: &Login,
     owner: &PasskeyOwner,

@@ -114,7 +114,8 @@ pub enum ScanOutcome {
 pub async fn scan(
     services: &Arc<Services>,
     device: &Device,
-    (token, browser): (&str, Option<Digest>),
+    token: &str,
+    browser: Option<Digest>,
     from: Origin,
 ) -> Result<ScanOutcome, InternalError> {
     let Some(Scannable { login, scanned }) = find(services, token, Some(device)).await? else {

@@ -11,12 +11,12 @@ use utoipa_axum::routes;
 
 use super::access_page::page;
 use super::export;
-use super::input::{List, Page, PageLimit, Query, Search, list_query};
+use super::input::{List, Page, PageLimit, Query, Search, id_of, list_query};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{self, AccessGrant, AccessRow, Caller, GrantSource, UserAccess};
+use crate::domain::audit::moment_text;
 use crate::domain::sign_in::access::AccessDenied;
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::id::Did;
@@ -160,7 +160,7 @@ fn grant_view(grant: AccessGrant) -> AccessGrantView {
         id,
         name,
         roles,
-        since: moment(since),
+        since: moment_text(since),
     }
 }
 
@@ -193,8 +193,8 @@ fn access_view(found: UserAccess) -> AccessView {
         denied: denied.and_then(AccessDenialView::from_reason),
         via: grants.into_iter().map(grant_view).collect(),
         roles,
-        since: since.map(moment),
-        used: used_at.map(moment),
+        since: since.map(moment_text),
+        used: used_at.map(moment_text),
         account: account.map(|account| AccessAccountView {
             id: account.id.to_string(),
             name: account.name,
@@ -204,7 +204,7 @@ fn access_view(found: UserAccess) -> AccessView {
 }
 
 /// Returns a page from rows that were requested with one more than `limit`.
-fn listed(rows: Vec<AccessRow>, limit: PageLimit) -> Json<List<AccessView>> {
+fn access_list(rows: Vec<AccessRow>, limit: PageLimit) -> Json<List<AccessView>> {
     let List { items, next } = List::from_rows(
         rows,
         limit,
@@ -251,12 +251,13 @@ async fn list(
     let rows = page(
         &services,
         &application,
-        (query.q.text(), query.denied),
+        query.q.text(),
+        query.denied,
         query.after.as_deref(),
         query.limit,
     )
     .await?;
-    Ok(listed(rows, query.limit))
+    Ok(access_list(rows, query.limit))
 }
 
 /// List the applications that a user can open.
@@ -287,7 +288,7 @@ async fn of_user(
         page.limit.and_one(),
     )
     .await?;
-    Ok(listed(rows, page.limit))
+    Ok(access_list(rows, page.limit))
 }
 
 /// The filters of the export of users with access.
@@ -322,7 +323,7 @@ async fn export_of_application(
     Query(AccessExportQuery { q, denied }): Query<AccessExportQuery>,
 ) -> Result<Response, Problem> {
     let application: Did = id_of(&application, "application")?;
-    export::access_to(services, &caller, application, (q.text(), denied)).await
+    export::access_to(services, &caller, application, q.text(), denied).await
 }
 
 /// Export the applications that a user can open as CSV.

@@ -11,7 +11,8 @@ use assent_store::AccessFilter;
 pub(super) async fn page(
     services: &Services,
     application: &Did,
-    (q, denied): (Option<String>, bool),
+    q: Option<String>,
+    denied: bool,
     cursor: Option<&str>,
     limit: PageLimit,
 ) -> Result<Vec<AccessRow>, Problem> {

@@ -9,14 +9,15 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Body, ChangeBody, List, Page, PageLimit, Query, Search, after, list_query};
+use super::input::{
+    Body, ChangeBody, List, Page, PageLimit, Query, Search, after, id_of, list_query,
+};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{
     self, AccountChange, AccountDocument, AccountQuery, CreateAccount, DeleteAccount, Names,
     NewAccount, UpdateAccount,
 };
-use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::administration::{Permission, ProtectedActionKind};

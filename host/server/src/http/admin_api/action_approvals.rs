@@ -11,12 +11,11 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::authorize::ConsoleSession;
-use super::input::Query;
+use super::input::{Query, id_of};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::action_approvals::{self, ActionState, Holder};
 use crate::domain::admin::{AdminError, Caller};
-use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::id::ActionApprovalId;

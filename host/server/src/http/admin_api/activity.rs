@@ -11,11 +11,11 @@ use utoipa_axum::routes;
 
 use super::audit::{self, EntryView};
 use super::context::Context;
-use super::input::{List, Page, Query};
+use super::input::{List, Page, Query, id_of};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{self, Caller, EndSession, EndSessions, WithdrawConsent};
-use crate::http::admin_api::values::{id_of, moment};
+use crate::domain::audit::moment_text;
 use crate::http::problem::Problem;
 use crate::http::texts::PageLanguage;
 use assent_model::administration::Permission;
@@ -57,8 +57,8 @@ struct SessionView {
 fn session(open: OpenSession) -> SessionView {
     SessionView {
         id: open.id.to_string(),
-        signed_in_at: moment(open.signed_in_at),
-        used_at: open.used_at.map(moment),
+        signed_in_at: moment_text(open.signed_in_at),
+        used_at: open.used_at.map(moment_text),
         ip_address: open.from.address.map(|address| address.to_string()),
         browser: open.from.browser,
         applications: open.applications,
@@ -124,8 +124,8 @@ fn consent(consent: Consent) -> ConsentView {
         application_id: consent.application.to_string(),
         application_name: consent.application_name,
         scopes: consent.scopes,
-        granted_at: moment(consent.granted_at),
-        expires_at: moment(consent.expires_at),
+        granted_at: moment_text(consent.granted_at),
+        expires_at: moment_text(consent.expires_at),
     }
 }
 

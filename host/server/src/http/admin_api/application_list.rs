@@ -11,7 +11,7 @@ use super::application_view::RegisteredApplicationView;
 use super::input::{List, Query, Search, after, list_query};
 use crate::domain::Services;
 use crate::domain::admin::{self, ApplicationQuery, UsageView};
-use crate::http::admin_api::values::moment;
+use crate::domain::audit::moment_text;
 use crate::http::operations::logos::address;
 use crate::http::problem::Problem;
 use assent_model::application::Protocol;
@@ -94,7 +94,6 @@ impl From<OrderQuery> for ApplicationOrder {
     }
 }
 
-/// Returns the view of an application's usage.
 fn usage_view(application: &Did, usage: ApplicationUsage) -> UsageView {
     let ApplicationUsage {
         users,
@@ -105,6 +104,6 @@ fn usage_view(application: &Did, usage: ApplicationUsage) -> UsageView {
         logo_url: logo.map(|digest| address(application, &digest)),
         users: users.min(MOST_COUNTED),
         more_users: users > MOST_COUNTED,
-        last_sign_in_at: last_sign_in_at.map(moment),
+        last_sign_in_at: last_sign_in_at.map(moment_text),
     }
 }

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Query, UnparsedJson, parse, parse_change};
+use super::input::{Query, UnparsedJson, id_of, parse, parse_change};
 use super::routes::Area;
 use super::{application_list, saml_metadata};
 use crate::domain::admin::{
@@ -23,7 +23,6 @@ use crate::domain::admin::{
 };
 use crate::domain::{Services, admin};
 use crate::http::admin_api::application_view::RegisteredApplicationView;
-use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::MetadataSource;
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -154,7 +153,6 @@ pub(super) enum AnyChange {
 }
 
 impl AnyChange {
-    /// Reads a body for an application of a protocol.
     fn read(protocol: Protocol, body: &Bytes) -> Result<Self, Problem> {
         match protocol {
             Protocol::OpenidConnect => parse_change(body).map(Self::Client),
@@ -191,7 +189,7 @@ async fn create(
             Ok((StatusCode::CREATED, VersionedResponse(version, view)))
         }
         New::ServiceProvider(NewServiceProvider { source, change, .. }) => {
-            let (change, notes) = saml_metadata::described(&context, &source, change).await?;
+            let (change, notes) = saml_metadata::describe(&context, &source, change).await?;
             let provider = context.run(CreateServiceProvider(change)).await?;
             let view = saved_provider(&context.0.services, &provider, notes);
             Ok((StatusCode::CREATED, view))

@@ -8,7 +8,6 @@ use crate::http::admin_api::{
     reports, service_providers, test_sign_ins, transfers, users,
 };
 
-/// Returns all areas.
 pub(super) fn areas() -> Vec<Area> {
     vec![
         me::routes(),
@@ -42,7 +41,6 @@ pub(super) fn areas() -> Vec<Area> {
     ]
 }
 
-/// Returns all routes.
 pub(super) fn all_routes() -> Vec<Route> {
     areas().into_iter().flat_map(Area::into_routes).collect()
 }

@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::input::List;
+use super::input::{List, id_of};
 use super::routes::Area;
 use crate::domain::admin::{Caller, Names};
+use crate::domain::audit::moment_text;
 use crate::domain::protected_actions::outline_of;
 use crate::domain::{InternalError, Services, audit, browser_words};
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use crate::http::texts::PageLanguage;
 use assent_model::administration::Permission;
@@ -175,7 +175,7 @@ fn view(
         lane,
         seq,
         id: entry.id.to_string(),
-        at: moment(entry.at),
+        at: moment_text(entry.at),
         event: entry.event.as_str(),
         actor: ActorView {
             kind: entry.actor.kind(),
@@ -376,7 +376,7 @@ async fn verification(
         place.map(|place| PlaceView {
             lane: place.lane,
             seq: place.seq,
-            at: moment(place.at),
+            at: moment_text(place.at),
         })
     };
     let broken = verdict.broken.map(|broken| BreakView {

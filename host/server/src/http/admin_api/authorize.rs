@@ -118,7 +118,7 @@ async fn caller(
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     let Some((_, token)) = token else {
-        return Err(unknown());
+        return Err(unknown_token());
     };
     let token = &token.trim().to_owned();
     let found = if token.starts_with(prefix::ACCESS) {
@@ -126,7 +126,7 @@ async fn caller(
             <ClientCertificate as OptionalFromRequestParts<Arc<Services>>>::from_request_parts(
                 parts, services,
             );
-        let certificate = certificate.await.map_err(|_| unknown())?;
+        let certificate = certificate.await.map_err(|_| unknown_token())?;
         by_service_account(services, token, certificate.as_ref(), from).await?
     } else {
         match admin::admin_token(services, token).await? {
@@ -139,14 +139,14 @@ async fn caller(
             AdminTokenCheck::Unknown => None,
         }
     };
-    found.map(|caller| (caller, None)).ok_or_else(unknown)
+    found.map(|caller| (caller, None)).ok_or_else(unknown_token)
 }
 
 const DAMAGED: &str = "the token is damaged: a part of it is missing or was changed; copy the whole output of \
                        `assent admin token` again";
 const EXPIRED: &str = "the token has expired; `assent admin token` prints a new one";
 
-fn unknown() -> Problem {
+fn unknown_token() -> Problem {
     unauthenticated(
         "a token of `assent admin token` or of a service account is required: Authorization: Bearer ...; in a browser \
          a session of the console",
@@ -188,7 +188,10 @@ async fn by_session(
     browser: &Browser,
     parts: &axum::http::request::Parts,
 ) -> Result<(Caller, ConsoleSession), Problem> {
-    let signed_in = browser.signed_in(services).await?.ok_or_else(unknown)?;
+    let signed_in = browser
+        .signed_in(services)
+        .await?
+        .ok_or_else(unknown_token)?;
     // This comes before all other checks, so that a response never describes another user's rights.
     check_user(signed_in.user.id, parts)?;
     let authentication = &signed_in.session.authentication;

@@ -11,16 +11,16 @@ use axum::{Extension, Json};
 use utoipa::IntoParams;
 use utoipa_axum::routes;
 
-use super::input::{List, Query, after, list_query};
+use super::input::{List, Query, after, id_of, list_query};
 use super::routes::Area;
 use crate::domain::admin::{Caller, PreviewRequest};
+use crate::domain::audit::moment_text;
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::ShownTrace;
 use crate::domain::operations::traffic::rate_limits::keys::CallerKey;
 use crate::domain::{InternalError, Services, admin};
 use crate::http::admin_api::claims::comparison::previewed_account;
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::Did;
@@ -177,7 +177,7 @@ async fn list(
         found,
         query.limit,
         |trace| trace.id.to_string(),
-        |trace| traces::show(&trace, moment),
+        |trace| traces::show(&trace, moment_text),
     )))
 }
 
@@ -203,5 +203,5 @@ async fn read(
         );
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };
-    Ok(Json(traces::show(&trace, moment)))
+    Ok(Json(traces::show(&trace, moment_text)))
 }

@@ -10,14 +10,14 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::List;
+use super::input::{List, id_of};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{
     self, ClientSecretUse, CreateClientSecret, DeleteClientSecret, NewClientSecret,
     RotateClientSecret,
 };
-use crate::http::admin_api::values::{id_of, moment};
+use crate::domain::audit::moment_text;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 
@@ -75,8 +75,8 @@ fn view(secret: ClientSecretUse) -> SecretView {
     } = secret;
     SecretView {
         id: id.to_string(),
-        created_at: moment(created_at),
-        last_used_at: last_used_at.map(moment),
+        created_at: moment_text(created_at),
+        last_used_at: last_used_at.map(moment_text),
     }
 }
 

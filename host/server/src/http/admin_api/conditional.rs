@@ -46,7 +46,7 @@ pub(super) struct IfMatch(Option<Vec<String>>);
 
 impl IfMatch {
     /// The versions to which a command applies.
-    pub(super) fn expected(&self) -> ExpectedVersion {
+    pub(super) fn expected_version(&self) -> ExpectedVersion {
         let Some(tags) = &self.0 else {
             return ExpectedVersion::Any;
         };

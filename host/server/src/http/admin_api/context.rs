@@ -57,8 +57,8 @@ impl FromRequestParts<Arc<Services>> for Context {
         };
         let when = IfMatch::from_request_parts(parts, services).await?;
         let context = AdminContext::new(Arc::clone(services), caller)
-            .expecting(when.expected())
-            .in_language(texts::accepted(&parts.headers).unwrap_or_default());
+            .expecting(when.expected_version())
+            .in_language(texts::requested_language(&parts.headers).unwrap_or_default());
         let Ok(browser) = Browser::from_request_parts(parts, services).await;
         let place = browser.context(services);
         let named = match parts.headers.get(ACTION_APPROVAL) {

@@ -9,11 +9,10 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{Body, List, Query, after, list_query};
+use super::input::{Body, List, Query, after, id_of, list_query, user_ids};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{self, ConfirmEmails, UserDocument};
-use crate::http::admin_api::values::{id_of, user_ids};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::{Did, UserId};

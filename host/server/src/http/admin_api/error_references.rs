@@ -11,8 +11,8 @@ use utoipa_axum::routes;
 
 use super::routes::Area;
 use crate::domain::Services;
+use crate::domain::audit::moment_text;
 use crate::domain::operations::telemetry::error_references::{CAPACITY, ErrorReference};
-use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::name::QuotedText;
@@ -67,18 +67,18 @@ async fn read(
         status,
         page,
         cause,
-    } = found.ok_or_else(|| unknown(&reference))?;
+    } = found.ok_or_else(|| unknown_reference(&reference))?;
     Ok(Json(ErrorReferenceView {
         reference,
         request_id: request,
-        at: moment(at),
+        at: moment_text(at),
         status,
         page,
         cause,
     }))
 }
 
-fn unknown(reference: &str) -> Problem {
+fn unknown_reference(reference: &str) -> Problem {
     let detail = format!(
         "this instance knows no error page with the reference {}: it keeps the newest {CAPACITY} of each kind since it \
          started; search the log of all instances for that reference",

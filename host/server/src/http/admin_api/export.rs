@@ -15,9 +15,9 @@ use utoipa::IntoParams;
 use crate::domain::admin::{
     ACCESS_COLUMNS, ACCOUNT_COLUMNS, AccessRow, Caller, MEMBER_COLUMNS, USER_COLUMNS,
 };
+use crate::domain::audit::moment_text;
 use crate::domain::{InternalError, Services, admin, audit};
-use crate::http::admin_api::input::{List, PageLimit, Query, Search, after};
-use crate::http::admin_api::values::{id_of, moment};
+use crate::http::admin_api::input::{List, PageLimit, Query, Search, after, id_of};
 use crate::http::admin_api::{access_page, accounts, table, users};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
@@ -79,7 +79,7 @@ enum ExportPosition {
 }
 
 /// Streams a table page by page. Each page returns the position of the next one.
-fn streamed<P>(name: &'static str, columns: &'static [&'static str], page: P) -> Response
+fn stream_table<P>(name: &'static str, columns: &'static [&'static str], page: P) -> Response
 where
     P: Fn(Option<String>) -> BoxFuture<'static, Result<Rows, Problem>> + Send + 'static,
 {
@@ -150,7 +150,9 @@ pub(super) async fn export_users(
             let found = users::page(
                 &services,
                 q,
-                (state, role, UserOrder::default()),
+                state,
+                role,
+                UserOrder::default(),
                 after.as_deref(),
                 PageLimit::EXPORT,
             )
@@ -165,7 +167,7 @@ pub(super) async fn export_users(
             Ok(List::from_rows(found, PageLimit::EXPORT, cursor_of, cells))
         })
     };
-    Ok(streamed("users", &USER_COLUMNS, page))
+    Ok(stream_table("users", &USER_COLUMNS, page))
 }
 
 /// Export an application's accounts as CSV.
@@ -215,7 +217,7 @@ pub(super) async fn export_accounts(
             Ok(List::from_rows(found, PageLimit::EXPORT, cursor_of, cells))
         })
     };
-    Ok(streamed("accounts", &ACCOUNT_COLUMNS, page))
+    Ok(stream_table("accounts", &ACCOUNT_COLUMNS, page))
 }
 
 /// The users with access to an application as CSV.
@@ -223,7 +225,8 @@ pub(super) async fn access_to(
     services: Arc<Services>,
     caller: &Caller,
     application: Did,
-    (q, denied): (Option<String>, bool),
+    q: Option<String>,
+    denied: bool,
 ) -> Result<Response, Problem> {
     admin::registered_application(&services, &application).await?;
     let entry = audit::entry(&services, Event::AccessExported, &caller.by)
@@ -237,7 +240,8 @@ pub(super) async fn access_to(
             let found = access_page::page(
                 &services,
                 &application,
-                (q, denied),
+                q,
+                denied,
                 after.as_deref(),
                 PageLimit::EXPORT,
             )
@@ -245,7 +249,7 @@ pub(super) async fn access_to(
             Ok(access_rows(found))
         })
     };
-    Ok(streamed("access", &ACCESS_COLUMNS, page))
+    Ok(stream_table("access", &ACCESS_COLUMNS, page))
 }
 
 /// The applications that a user can open as CSV.
@@ -267,14 +271,14 @@ pub(super) async fn access_of(
             Ok(access_rows(found))
         })
     };
-    Ok(streamed("access", &ACCESS_COLUMNS, page))
+    Ok(stream_table("access", &ACCESS_COLUMNS, page))
 }
 
 /// Access that ended while the page was read has no row.
 fn access_rows(found: Vec<AccessRow>) -> Rows {
     let List { items, next } =
         List::from_rows(found, PageLimit::EXPORT, cursor_of, |(_, access)| {
-            access.map(|access| admin::access_cells(&access, moment))
+            access.map(|access| admin::access_cells(&access, moment_text))
         });
     List {
         items: items.into_iter().flatten().collect(),
@@ -306,5 +310,5 @@ pub(super) async fn members(
             ))
         })
     };
-    Ok(streamed("members", &MEMBER_COLUMNS, page))
+    Ok(stream_table("members", &MEMBER_COLUMNS, page))
 }

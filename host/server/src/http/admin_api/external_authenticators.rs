@@ -10,11 +10,10 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{Body, List};
+use super::input::{Body, List, id_of};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{self, RemoveExternalAuthenticator, SetExternalAuthenticator};
-use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::delivery::ExternalAuthenticator;

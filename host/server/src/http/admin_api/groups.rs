@@ -13,16 +13,18 @@ use utoipa_axum::routes;
 use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::import_limit::ImportPermit;
-use super::input::{Body, ChangeBody, List, Page, Query, Search, after, list_query};
+use super::input::{
+    Body, ChangeBody, List, Page, Query, Search, after, id_of, list_query, user_ids,
+};
 use super::routes::Area;
 use super::table::CsvBody;
 use super::transfers::{ImportQuery, ImportView, import_view, to_the_end};
-use super::values::{id_of, moment, user_ids};
 use crate::domain::Services;
 use crate::domain::admin::{
     self, AddMembers, Caller, CreateGroup, DeleteGroup, GroupDocument, GroupUpdate, ImportMembers,
     MEMBER_COLUMNS, RemoveMember, ReplaceMembers, UpdateGroup,
 };
+use crate::domain::audit::moment_text;
 use crate::http::admin_api::export;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -85,7 +87,7 @@ fn member((membership, user): (Membership, User)) -> MemberView {
         display_name: user.profile.name,
         email: user.email.map(Into::into),
         state: user.state,
-        added_at: moment(membership.added_at),
+        added_at: moment_text(membership.added_at),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) async fn limit_imports(
     request: Request,
     next: Next,
 ) -> Response {
-    let mut request = match arrived(&services, &caller, request).await {
+    let mut request = match read_body(&services, &caller, request).await {
         Ok(request) => request,
         Err(problem) => return problem.into_response(),
     };
@@ -63,7 +63,7 @@ pub(super) async fn limit_plans(
 
 /// Reads the body of a request. A caller uploads one at a time, and all callers together a few, because the whole body
 /// is in memory.
-async fn arrived(
+async fn read_body(
     services: &Services,
     caller: &Caller,
     request: Request,

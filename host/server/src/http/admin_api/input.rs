@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use crate::domain::admin::AdminError;
 use crate::http::header_text;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::command::{Change, unremovable_member};
+use assent_model::id::UserId;
 use assent_model::text::bytes_without_mark;
 
 /// A JSON body of a type that knows its members. Unknown members are errors, and the problem names the position. A
@@ -147,7 +149,6 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
     }
 }
 
-/// Returns the body of a request.
 pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
     Bytes::from_request(request, state)
         .await
@@ -358,6 +359,20 @@ impl<T> List<T> {
             next: None,
         }
     }
+}
+
+/// Parses an id in a path. A text of another form is the id of no object.
+pub(super) fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
+    text.parse().map_err(|_| AdminError::NotFound(what).into())
+}
+
+/// Parses the member `users` of a body: ids of users.
+pub(super) fn user_ids(texts: &[String]) -> Result<Vec<UserId>, Problem> {
+    let invalid = |_| Problem::field("users", "expected the ids of users");
+    texts
+        .iter()
+        .map(|text| text.parse().map_err(invalid))
+        .collect()
 }
 
 #[cfg(test)]

@@ -11,14 +11,14 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{Body, List, Query, after, list_query};
+use super::input::{Body, List, Query, after, list_query, user_ids};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{
     self, InvitationDelivery, InviteUsers, InvitedUser, Names, WithdrawInvitations,
 };
+use crate::domain::audit::moment_text;
 use crate::domain::mail::letter::{Letter, language_of};
-use crate::http::admin_api::values::{moment, user_ids};
 use crate::http::devices::qr_code;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -99,12 +99,12 @@ fn view(invitation: Invitation, names: &Names, now: Timestamp) -> InvitationView
     else {
         return view;
     };
-    view.created_at = Some(moment(created_at));
-    view.expires_at = Some(moment(expires_at));
+    view.created_at = Some(moment_text(created_at));
+    view.expires_at = Some(moment_text(expires_at));
     if let Some((delivery, since, why)) = mail {
         let is_sent = delivery == MailDelivery::Sent;
-        view.sent_at = is_sent.then(|| moment(since));
-        view.delivery_at = Some(moment(since));
+        view.sent_at = is_sent.then(|| moment_text(since));
+        view.delivery_at = Some(moment_text(since));
         view.delivery_error = why;
     }
     if let Some(inviter) = inviter {
@@ -185,7 +185,7 @@ pub(super) fn message(
     expires_at: Timestamp,
 ) -> InvitationMessage {
     let language = language_of(services, user);
-    let letter = Letter::invitation(services, language, (user.display_name(), link), expires_at);
+    let letter = Letter::invitation(services, language, user.display_name(), link, expires_at);
     InvitationMessage {
         subject: letter.subject(),
         text: letter.text(),
@@ -232,7 +232,7 @@ fn created_view(invited: InvitedUser, delivery: InvitationDelivery) -> CreatedVi
     match link {
         Err(why) => view.skipped = Some(why),
         Ok(created) => {
-            view.expires_at = Some(moment(created.expires_at));
+            view.expires_at = Some(moment_text(created.expires_at));
             if delivery == InvitationDelivery::Link {
                 view.qr_code = qr_code(&created.link);
                 view.link = Some(created.link);

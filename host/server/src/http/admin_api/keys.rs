@@ -13,8 +13,8 @@ use super::input::{Body, List};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{RevokeSigningKey, RotateSigningKeys};
+use crate::domain::audit::moment_text;
 use crate::domain::keys::signing_keys;
-use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use crate::keys::KnownKey;
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -51,8 +51,8 @@ fn view(key: KnownKey) -> KeyView {
         kid: key.key_id,
         alg: key.algorithm,
         stage: key.life.stage,
-        since: moment(key.life.since),
-        until: key.life.until.map(moment),
+        since: moment_text(key.life.since),
+        until: key.life.until.map(moment_text),
     }
 }
 

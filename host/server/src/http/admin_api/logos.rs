@@ -10,11 +10,10 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::RawBody;
+use super::input::{RawBody, id_of};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{self, RemoveLogo, SetLogo};
-use crate::http::admin_api::values::id_of;
 use crate::http::operations::logos::address;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;

@@ -14,9 +14,8 @@ use super::application_view::RegisteredApplicationView;
 use super::applications::AnyChange;
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::UnparsedJson;
+use super::input::{UnparsedJson, id_of};
 use super::routes::Area;
-use super::values::id_of;
 use crate::domain::Services;
 use crate::domain::admin::{
     self, ChangeAction, ClientChange, DeleteApplication, ManagedSettings, OpenIdConnect,

@@ -10,9 +10,8 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{Body, List};
+use super::input::{Body, List, id_of};
 use super::routes::Area;
-use super::values::id_of;
 use crate::domain::Services;
 use crate::domain::admin::{
     self, ApplyManifest, ChangeAction, FieldChange, Manifest, ManifestPlan, ObjectKind,

@@ -46,7 +46,6 @@ mod test_sign_ins;
 mod transfers;
 mod user_devices;
 mod users;
-mod values;
 
 use std::sync::Arc;
 

@@ -217,8 +217,13 @@ fn problems() -> Value {
         let kinds = ProblemKind::ALL.iter().filter(same_status);
         let names: Vec<&str> = kinds.map(|(kind, _)| kind.as_str()).collect();
         let description = status.canonical_reason().unwrap_or_default();
-        let form = ("application/problem+json", "Problem", "type");
-        let mut response = error_response(description, form, &names);
+        let mut response = error_response(
+            description,
+            "application/problem+json",
+            "Problem",
+            "type",
+            &names,
+        );
         if names.contains(&ProblemKind::ApprovalRequired.as_str()) {
             let description = "The language of `action_approval.summary`, if the problem has it.";
             let header = json!({"description": description, "schema": {"type": "string"}});

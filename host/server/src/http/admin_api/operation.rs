@@ -15,8 +15,8 @@ use super::routes::Area;
 use crate::config::{self, ConfigSource, Setting};
 use crate::domain::Services;
 use crate::domain::admin::{self, Range, SignIns};
+use crate::domain::audit::moment_text;
 use crate::domain::operations::traffic::request_metrics::{EndpointGroup, EndpointLatency};
-use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::user::LifecycleState;
@@ -132,7 +132,7 @@ fn sign_ins(counts: SignIns) -> SignInsView {
         approval_ms_p95,
     } = counts;
     SignInsView {
-        from: moment(from),
+        from: moment_text(from),
         completed,
         denied,
         reported,
@@ -258,7 +258,7 @@ struct SettingView {
     variable: Option<String>,
 }
 
-fn setting(
+fn setting_view(
     Setting {
         key,
         value,
@@ -290,5 +290,5 @@ fn setting(
 )]
 async fn settings(State(services): State<Arc<Services>>) -> Json<List<SettingView>> {
     let known = config::in_force(&services.settings, services.settings_file.as_deref());
-    Json(List::whole(known.into_iter().map(setting)))
+    Json(List::whole(known.into_iter().map(setting_view)))
 }

@@ -14,9 +14,9 @@ use super::input::{self, Query, RawBody};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{ReloadPlugins, RollBackPlugins};
+use crate::domain::audit::moment_text;
 use crate::domain::operations::plugins::exchange;
 use crate::domain::operations::plugins::reloads::{Previous, Reload, ReloadError};
-use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_plugin_host::{PluginIdentity, PluginStatus};
@@ -104,12 +104,12 @@ async fn view(services: &Services) -> PluginsView {
                       error,
                       needs_restart,
                   }| ReloadView {
-        at: moment(at),
+        at: moment_text(at),
         error,
         needs_restart,
     };
     let previous = |previous: Previous| PreviousView {
-        at: moment(previous.until),
+        at: moment_text(previous.until),
         plugins: previous.set.identities(),
         digest: previous.digest,
     };

@@ -10,11 +10,11 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::{Body, List, Page, Query, after, list_query};
+use super::input::{Body, List, Page, Query, after, id_of, list_query};
 use super::routes::Area;
 use crate::domain::admin::{self, Names, SettleReport, Settlement};
+use crate::domain::audit::moment_text;
 use crate::domain::{Services, browser_words};
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use crate::http::texts::PageLanguage;
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -111,7 +111,7 @@ fn report_view(
         ReportSubject::Action => (ReportKindView::Action, None),
     };
     let application_name = application.as_ref().and_then(|id| names.application(id));
-    let browser = browser_words::translated(services, &browser, language);
+    let browser = browser_words::translated_words(services, &browser, language);
     ReportView {
         id: id.to_string(),
         user_id: user.to_string(),
@@ -122,7 +122,7 @@ fn report_view(
         application_name,
         requested_from: browser.place,
         requested_with: browser.browser,
-        reported_at: moment(reported_at),
+        reported_at: moment_text(reported_at),
         settlement: settlement.map(|settlement| settlement_view(settlement, names)),
     }
 }
@@ -134,7 +134,7 @@ fn settlement_view(settlement: ReportSettlement, names: &Names) -> SettlementVie
         note,
     } = settlement;
     SettlementView {
-        settled_at: moment(settled_at),
+        settled_at: moment_text(settled_at),
         settled_by_name: match &settled_by {
             Actor::User(user) => names.user(*user),
             _ => None,
@@ -272,7 +272,7 @@ async fn cooldowns(
         |row| CooldownView {
             user_id: row.user.to_string(),
             user_name: names.user(row.user),
-            until: moment(row.until),
+            until: moment_text(row.until),
         },
     )))
 }

@@ -142,7 +142,6 @@ impl Area {
         self
     }
 
-    /// Returns the routes.
     pub(super) fn into_routes(self) -> Vec<Route> {
         self.routes
     }

@@ -7,9 +7,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::context::Context;
-use super::input::Body;
+use super::input::{Body, id_of};
 use crate::domain::admin::{self, ServiceProviderChange, ServiceProviderDocument};
-use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use crate::saml::metadata::{
     self, ApplyMetadata, MemberDifference, MetadataComparison, MetadataRefresh, MetadataSource,
@@ -17,7 +16,7 @@ use crate::saml::metadata::{
 
 /// Returns the values of a new service provider, with the notes of the import. With `metadata` or `metadata_url` the
 /// metadata specifies the missing members; `entity_id` then selects one of several service providers.
-pub(super) async fn described(
+pub(super) async fn describe(
     context: &Context,
     source: &MetadataSource,
     requested: ServiceProviderChange,

@@ -10,13 +10,13 @@ use utoipa::ToSchema;
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::List;
+use super::input::{List, id_of};
 use super::routes::Area;
 use crate::domain::admin::{
     ActivateCertificate, CertificateOf, IssueCertificate, WithdrawCertificate,
 };
+use crate::domain::audit::moment_text;
 use crate::domain::{Services, admin};
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use crate::keys::client;
 use assent_model::administration::{Permission, ProtectedActionKind};
@@ -138,8 +138,8 @@ fn certificate(key: SamlKey, stage: SamlKeyStage) -> CertificateView {
         stage,
         sha256: client::certificate_digest(&key.certificate),
         certificate: key.certificate,
-        created_at: moment(key.created_at),
-        signs_from: moment(key.signs_from),
-        expires_at: moment(key.expires_at),
+        created_at: moment_text(key.created_at),
+        signs_from: moment_text(key.signs_from),
+        expires_at: moment_text(key.expires_at),
     }
 }

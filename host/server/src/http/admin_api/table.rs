@@ -113,7 +113,7 @@ impl CsvBody {
             rows.push(ImportRow::new(
                 line,
                 Arc::clone(&header),
-                record.iter().map(unguarded).collect(),
+                record.iter().map(unguard_cell).collect(),
             ));
         }
         Ok(rows)
@@ -194,7 +194,6 @@ impl LineCount<'_> {
     }
 }
 
-/// Returns the lines of a table.
 pub(super) fn lines<C: AsRef<str>>(
     rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
 ) -> std::io::Result<Vec<u8>> {
@@ -203,7 +202,7 @@ pub(super) fn lines<C: AsRef<str>>(
         .from_writer(Vec::new());
     for row in rows {
         writer
-            .write_record(row.into_iter().map(|cell| guarded(cell.as_ref())))
+            .write_record(row.into_iter().map(|cell| guard_cell(cell.as_ref())))
             .map_err(std::io::Error::other)?;
     }
     writer
@@ -245,7 +244,7 @@ impl CellPosition {
     }
 }
 
-fn guarded(cell: &str) -> String {
+fn guard_cell(cell: &str) -> String {
     let (mut guarded, mut place) = (String::with_capacity(cell.len()), CellPosition::Beginning);
     for character in cell.chars() {
         if place.endangers(character) {
@@ -257,7 +256,7 @@ fn guarded(cell: &str) -> String {
     guarded
 }
 
-fn unguarded(cell: &str) -> String {
+fn unguard_cell(cell: &str) -> String {
     let (mut unguarded, mut place) = (String::with_capacity(cell.len()), CellPosition::Beginning);
     let mut characters = cell.chars().peekable();
     while let Some(character) = characters.next() {
@@ -358,10 +357,10 @@ mod tests {
             ("x;'=y", "x;''=y"),
             ("x;y=z", "x;y=z"),
         ] {
-            assert_eq!(guarded(cell), written);
-            assert_eq!(unguarded(written), cell);
+            assert_eq!(guard_cell(cell), written);
+            assert_eq!(unguard_cell(written), cell);
         }
-        assert_eq!(unguarded("+44"), "+44", "a sign without a quote stays");
+        assert_eq!(unguard_cell("+44"), "+44", "a sign without a quote stays");
     }
 
     proptest! {

@@ -12,13 +12,13 @@ use utoipa_axum::routes;
 
 use super::authorize::ConsoleSession;
 use super::context::Context;
-use super::input::Query;
+use super::input::{Query, id_of};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::AdminError;
+use crate::domain::audit::moment_text;
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::TestSignInState;
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use crate::test_sign_in::{StartTestSignIn, StartedTestSignIn};
 use assent_model::administration::Permission;
@@ -73,7 +73,7 @@ async fn begin(
     let begun = BegunView {
         id: id.to_string(),
         url,
-        expires_at: moment(expires_at),
+        expires_at: moment_text(expires_at),
     };
     Ok((StatusCode::CREATED, Json(begun)))
 }
@@ -228,7 +228,7 @@ async fn read(
         .map_or(std::time::Duration::ZERO, |_| patience);
     tokio::select! {
         biased;
-        changed = test_sign_in::changed(&services, &console, id) => changed?,
+        changed = test_sign_in::wait_for_change(&services, &console, id) => changed?,
         () = tokio::time::sleep(patience) => {}
         () = services.draining.interrupts() => {}
     }
@@ -238,7 +238,7 @@ async fn read(
         .ok_or(AdminError::NotFound("test sign-in"))?;
     let step =
         |(name, at, note): (TestSignInStep, _, assent_model::test_sign_in::StepNote)| StepView {
-            at: moment(at),
+            at: moment_text(at),
             name,
             title: name.title(),
             succeeded: note.succeeded,
@@ -249,7 +249,7 @@ async fn read(
         id: id.to_string(),
         application_id: shown.test_sign_in.application.to_string(),
         state: shown.state,
-        expires_at: moment(shown.test_sign_in.expires_at),
+        expires_at: moment_text(shown.test_sign_in.expires_at),
         steps: shown.steps.into_iter().map(step).collect(),
         result: shown
             .result

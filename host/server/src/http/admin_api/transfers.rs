@@ -7,13 +7,12 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
 use super::context::Context;
-use super::input::Query;
+use super::input::{Query, id_of};
 use super::routes::Area;
 use super::table::CsvBody;
 use crate::domain::admin::{ACCOUNT_COLUMNS, ImportReport, ImportTable, RowError, USER_COLUMNS};
 use crate::http::admin_api::export;
 use crate::http::admin_api::import_limit::ImportPermit;
-use crate::http::admin_api::values::id_of;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::Did;
@@ -140,7 +139,7 @@ pub(super) async fn to_the_end(
 }
 
 /// Imports the accounts of an application, or users if there is no application.
-async fn imported(
+async fn import_table(
     context: Context,
     permit: ImportPermit,
     application: Option<Did>,
@@ -180,7 +179,7 @@ async fn import_users(
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
-    imported(context, permit, None, table, dry_run).await
+    import_table(context, permit, None, table, dry_run).await
 }
 
 /// Import an application's accounts from CSV.
@@ -203,5 +202,5 @@ async fn import_accounts(
     table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
     let id: Did = id_of(&application, "application")?;
-    imported(context, permit, Some(id), table, dry_run).await
+    import_table(context, permit, Some(id), table, dry_run).await
 }

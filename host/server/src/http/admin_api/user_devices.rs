@@ -9,13 +9,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::admin::{EndEnrolmentLink, EnrolDevice, EnrolmentLink, RevokeDevice};
+use crate::domain::audit::moment_text;
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::recovery;
 use crate::domain::{Services, admin};
 use crate::http::admin_api::context::Context;
-use crate::http::admin_api::input::List;
+use crate::http::admin_api::input::{List, id_of};
 use crate::http::admin_api::invitations::{InvitationMessage, message};
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::devices::qr_code;
 use crate::http::problem::Problem;
 use assent_model::device::EnrolledBy;
@@ -53,7 +53,7 @@ pub(super) async fn enrol(
         qr_code: qr_code(&link),
         message,
         link,
-        expires_at: moment(expires_at),
+        expires_at: moment_text(expires_at),
     };
     Ok((StatusCode::CREATED, Json(view)))
 }
@@ -85,8 +85,8 @@ pub(super) async fn open_links(
         OpenLinkView {
             id: link.id.to_string(),
             by: link.by,
-            created_at: moment(link.created_at),
-            expires_at: moment(link.expires_at),
+            created_at: moment_text(link.created_at),
+            expires_at: moment_text(link.expires_at),
         }
     }))))
 }
@@ -156,10 +156,10 @@ pub(super) async fn devices(
         has_push: device.push.is_some(),
         has_passkey,
         passkey_sign_in,
-        created_at: moment(device.created_at),
-        used_at: used_at.map(moment),
+        created_at: moment_text(device.created_at),
+        used_at: used_at.map(moment_text),
         enrolled_by: origin.by,
-        link_issued_at: moment(origin.link_issued_at),
+        link_issued_at: moment_text(origin.link_issued_at),
         enrolled_from: origin.address,
     };
     let devices = admin::devices(&services, id_of(&id, "user")?).await?;

@@ -11,14 +11,14 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{ChangeBody, List, PageLimit, Query, Search, after, list_query};
+use super::input::{ChangeBody, List, PageLimit, Query, Search, after, id_of, list_query};
 use super::routes::Area;
 use crate::domain::admin::{
     CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserDocument, UserQuery,
 };
+use crate::domain::audit::moment_text;
 use crate::domain::{Services, admin};
 use crate::http::admin_api::user_devices;
-use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::UserId;
@@ -199,9 +199,16 @@ async fn list(
         (None, None) => Some(admin::count_users(&services, query.state).await?),
         _ => None,
     };
-    let filter = (query.state, query.role, query.order.into());
-    let cursor = query.after.as_deref();
-    let rows = page(&services, q, filter, cursor, query.limit).await?;
+    let rows = page(
+        &services,
+        q,
+        query.state,
+        query.role,
+        query.order.into(),
+        query.after.as_deref(),
+        query.limit,
+    )
+    .await?;
     let ids: Vec<UserId> = rows.iter().map(|(_, user)| user.id).collect();
     let notes = admin::notes_of_users(&services, &ids).await?;
     let List { items, next } = List::from_rows(
@@ -209,9 +216,9 @@ async fn list(
         query.limit,
         |(cursor, _)| cursor.clone(),
         |(_, user)| ListedUserView {
-            last_sign_in_at: notes.sign_ins.get(&user.id).copied().map(moment),
+            last_sign_in_at: notes.sign_ins.get(&user.id).copied().map(moment_text),
             open_reports: notes.reports.get(&user.id).copied().unwrap_or_default(),
-            paused_until: notes.cooldowns.get(&user.id).copied().map(moment),
+            paused_until: notes.cooldowns.get(&user.id).copied().map(moment_text),
             user: UserDocument::new(user),
         },
     );
@@ -222,7 +229,9 @@ async fn list(
 pub(super) async fn page(
     services: &Services,
     q: Option<String>,
-    (state, role, order): (Option<LifecycleState>, Option<ConsoleRole>, UserOrder),
+    state: Option<LifecycleState>,
+    role: Option<ConsoleRole>,
+    order: UserOrder,
     cursor: Option<&str>,
     limit: PageLimit,
 ) -> Result<Vec<(String, User)>, Problem> {

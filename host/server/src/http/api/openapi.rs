@@ -29,7 +29,6 @@ impl DocumentParts {
         self.schemas.extend(schemas);
     }
 
-    /// Adds an operation.
     pub(in crate::http) fn add_operation(
         &mut self,
         path: String,
@@ -76,7 +75,6 @@ pub(in crate::http) fn extend(document: &mut Value, pointer: &str, members: Valu
     }
 }
 
-/// Returns the operations of a path, with their methods.
 pub(in crate::http) fn operations(
     item: PathItem,
 ) -> impl Iterator<Item = (Method, Map<String, Value>)> {
@@ -99,7 +97,9 @@ pub(in crate::http) fn operations(
 /// kind.
 pub(in crate::http) fn error_response(
     description: &str,
-    (media_type, schema, member): (&str, &str, &str),
+    media_type: &str,
+    schema: &str,
+    member: &str,
     kinds: &[&str],
 ) -> Value {
     json!({

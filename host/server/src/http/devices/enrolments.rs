@@ -160,7 +160,7 @@ pub(super) async fn enrol(
                 issuer: services.issuer.clone(),
                 operator: services.settings.operator.clone(),
                 push_key: push_key(&services).map(str::to_owned),
-                passkey: passkey::standing(&services, &device).await?.into(),
+                passkey: passkey::passkey_status(&services, &device).await?.into(),
                 recovered,
                 device_name: device.name,
             };

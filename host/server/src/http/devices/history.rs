@@ -73,7 +73,7 @@ pub(super) async fn list(
         services, device, ..
     } = call;
     let item = |past: PastRequest| {
-        let browser = browser_words::translated(&services, &past.browser, language);
+        let browser = browser_words::translated_words(&services, &past.browser, language);
         PastRequestView {
             outcome: past.outcome,
             application: PastApplication {

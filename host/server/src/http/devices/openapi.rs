@@ -105,8 +105,13 @@ fn complete(operation: &mut Map<String, Value>, is_signed: bool, errors: &[Error
     }
     if let Some(Value::Object(responses)) = operation.get_mut("responses") {
         for (status, (abouts, names)) in by_status {
-            let form = ("application/json", "Error", "error");
-            let response = error_response(&abouts.join("\n"), form, &names);
+            let response = error_response(
+                &abouts.join("\n"),
+                "application/json",
+                "Error",
+                "error",
+                &names,
+            );
             responses.insert(status.to_string(), response);
         }
     }

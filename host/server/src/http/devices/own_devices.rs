@@ -221,8 +221,16 @@ pub(super) async fn confirm_recovery_codes(
 ) -> Result<StatusCode, DeviceApiError> {
     let gone = ErrorCode::RecoveryCodesNotFound;
     let id: RecoveryBatchId = id.parse().map_err(|_| gone)?;
-    let owner = (call.device.user_id, Some(call.device.id));
-    match recovery::confirm(&call.services, owner, id, &call.audit_context()).await? {
+    let (user, device) = (call.device.user_id, call.device.id);
+    match recovery::confirm(
+        &call.services,
+        user,
+        Some(device),
+        id,
+        &call.audit_context(),
+    )
+    .await?
+    {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(gone.into()),
     }

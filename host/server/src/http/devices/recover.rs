@@ -112,8 +112,7 @@ pub(crate) async fn redeem(
     })?;
     let redeemed = match name.parse::<LoginName>() {
         Ok(valid) => {
-            let typed = (code.as_str(), browser.digest());
-            recovery::redeem(&services, &valid, typed, browser.origin()).await?
+            recovery::redeem(&services, &valid, &code, browser.digest(), browser.origin()).await?
         }
         Err(_) => None,
     };

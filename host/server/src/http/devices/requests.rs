@@ -101,7 +101,8 @@ pub(super) async fn list(
         &services,
         &device,
         patience,
-        (&shown, query.last_notification),
+        &shown,
+        query.last_notification,
         language,
     )
     .await?;
@@ -121,7 +122,7 @@ pub(super) async fn list(
         },
         device_name,
         cooldown_until: cooldown_until.map(Timestamp::seconds),
-        passkey: passkey::standing(&services, &device).await?.into(),
+        passkey: passkey::passkey_status(&services, &device).await?.into(),
         requests: pending
             .iter()
             .map(|(prompt, logo)| approval_request(&services, prompt, logo.as_deref(), browser))

@@ -88,7 +88,9 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             let client = client_auth::authenticate(services, call).await?;
             Ok(Self { client, parameters })
         };
-        called.await.map_err(|error| refused(services, &error))
+        called
+            .await
+            .map_err(|error| error_response(services, &error))
     }
 }
 
@@ -101,7 +103,7 @@ pub(crate) async fn token(
         Ok(tokens) => never_stored(Json(tokens).into_response()),
         Err(error) => {
             log_rejection(&called.client.application.id, &error);
-            refused(&services, &error)
+            error_response(&services, &error)
         }
     }
 }
@@ -133,7 +135,7 @@ pub(crate) async fn introspect(
 ) -> Response {
     match introspection::introspect(&services, &called.client, &called.parameters).await {
         Ok(introspection) => never_stored(Json(introspection).into_response()),
-        Err(error) => refused(&services, &error),
+        Err(error) => error_response(&services, &error),
     }
 }
 
@@ -144,12 +146,12 @@ pub(crate) async fn revoke(
 ) -> Response {
     match revocation::revoke(&services, &called.client, &called.parameters).await {
         Ok(()) => never_stored(StatusCode::OK.into_response()),
-        Err(error) => refused(&services, &error),
+        Err(error) => error_response(&services, &error),
     }
 }
 
 /// Returns the error response (RFC 6749 section 5.2).
-fn refused(services: &Services, error: &TokenError) -> Response {
+fn error_response(services: &Services, error: &TokenError) -> Response {
     let mut description = error.to_string();
     let status = match error {
         TokenError::TooManyFailures(exhausted) => {
@@ -243,12 +245,10 @@ fn never_stored(mut response: Response) -> Response {
     response
 }
 
-/// Whether the body is a form.
 pub(crate) fn is_form(headers: &HeaderMap) -> bool {
     header_text::media_type(headers) == "application/x-www-form-urlencoded"
 }
 
-/// Returns the `Authorization` header.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
     headers.get(AUTHORIZATION).map(text_of)
 }

@@ -51,11 +51,11 @@ impl OptionalFromRequestParts<Arc<Services>> for ClientCertificate {
         parts: &mut Parts,
         services: &Arc<Services>,
     ) -> Result<Option<Self>, ClientCertificateError> {
-        presented(&services.settings.http, parts)
+        presented_certificate(&services.settings.http, parts)
     }
 }
 
-fn presented(
+fn presented_certificate(
     settings: &config::Http,
     parts: &Parts,
 ) -> Result<Option<ClientCertificate>, ClientCertificateError> {
@@ -195,7 +195,7 @@ mod tests {
             if with_header {
                 parts.headers.insert(HEADER, header.parse().unwrap());
             }
-            presented(&settings, &parts)
+            presented_certificate(&settings, &parts)
                 .map(|found| found.map(|certificate| certificate.der().to_vec()))
         };
         let header = format!(":{}:", STANDARD.encode(&proxied));
@@ -229,7 +229,7 @@ mod tests {
             parts.extensions.insert(LocalProxy);
             let header = format!(":{}:", STANDARD.encode(&proxied));
             parts.headers.insert(HEADER, header.parse().unwrap());
-            let found = presented(&settings, &parts).unwrap();
+            let found = presented_certificate(&settings, &parts).unwrap();
             let expected = client_cert_header.then(|| ClientCertificate::from(proxied.clone()));
             assert_eq!(found, expected);
         }

@@ -208,7 +208,7 @@ async fn details(services: &Services, why: &Unanswerable) -> Vec<OperatorDetail>
         Unanswerable::NoClient => (Vec::new(), "client_id"),
         Unanswerable::Client(received) => {
             let id = operator_details::client_id();
-            (vec![operator_details::received(id, received)], "client_id")
+            (vec![operator_details::value_of(id, received)], "client_id")
         }
         Unanswerable::NoRedirectUri(application) => (
             operator_details::client(services, application).await,

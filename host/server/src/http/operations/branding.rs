@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use crate::config::Branding;
 use crate::domain::Services;
 use crate::domain::operations::branding::{Logo, LogoKind};
-use crate::http::assets::{CSS, FOREVER, PNG, SVG, hashed};
+use crate::http::assets::{CSS, FOREVER, PNG, SVG, hashed_path};
 use assent_model::colour::Colour;
 use assent_model::palette::{Palette, Theme};
 
@@ -31,7 +31,7 @@ pub(crate) fn logo_address(services: &Services) -> Option<String> {
 
 /// The address of the operator's colours.
 pub(crate) fn colours_address(services: &Services) -> Option<String> {
-    colours(&services.settings.branding).map(|css| hashed(COLOURS, css.as_bytes()))
+    colours(&services.settings.branding).map(|css| hashed_path(COLOURS, css.as_bytes()))
 }
 
 /// The stylesheet with the operator's colours; `None` if the operator set none.

@@ -24,7 +24,6 @@ use assent_store::StoreError;
 const POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
 
-/// Returns the address of the logo with this digest.
 pub(crate) fn address(application: &Did, digest: &str) -> String {
     format!("/logos/{application}?v={digest}")
 }

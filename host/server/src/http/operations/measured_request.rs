@@ -31,7 +31,6 @@ impl MeasuredRequest {
     }
 }
 
-/// Returns the group of the endpoint with this path.
 fn endpoint(path: &str) -> EndpointGroup {
     match path {
         "/oidc/auth" => EndpointGroup::Authorization,

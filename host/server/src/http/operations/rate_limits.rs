@@ -85,7 +85,7 @@ async fn limit_pages(
     let limit = match Cause::from_request(&request) {
         Cause::Navigation => navigations,
         Cause::Frame => &services.rate_limits.framed_pages_per_ip,
-        Cause::Embedded => return fetch_metadata::rejected(),
+        Cause::Embedded => return fetch_metadata::rejection(),
     };
     match limit.count_call(&from, services.now()) {
         Ok(()) => next.run(request).await,
@@ -184,7 +184,6 @@ pub(crate) fn too_many_callbacks(exhausted: RateLimitError) -> Response {
     with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
 }
 
-/// The response to a request for an image.
 pub(crate) fn too_many_images(exhausted: RateLimitError) -> Response {
     with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
 }

@@ -198,7 +198,7 @@ pub struct WaitingPage {
 impl WaitingPage {
     /// The texts of the script about the remaining time, in the script's format.
     fn texts(&self) -> &'static str {
-        script_texts::waiting(self.layout.language)
+        script_texts::waiting_texts(self.layout.language)
     }
 
     /// The remaining time, without a script.

@@ -8,7 +8,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::activity_kind::ActivityKind;
-use super::activity_rows::folded;
+use super::activity_rows::folded_rows;
 use super::pages::{ActivityPage, ActivityRow, Tab};
 use super::tone::Tone;
 use super::words::{PageTime, activity_message, actor_message, browser_of, origin_for, place_of};
@@ -103,7 +103,7 @@ async fn activity_page(
     Ok(ActivityPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Activity)?,
-        rows: folded(rows),
+        rows: folded_rows(rows),
         older,
         first: before.is_none(),
         kind,

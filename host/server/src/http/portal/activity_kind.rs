@@ -34,7 +34,6 @@ impl ActivityKind {
         matches!(self, Self::All)
     }
 
-    /// The label on the page.
     pub(super) const fn label(self) -> Message {
         match self {
             Self::All => Message::new("activity-kind-all"),
@@ -64,7 +63,6 @@ impl ActivityKind {
         }
     }
 
-    /// Whether an entry is of this kind.
     pub(super) fn includes(self, entry: &Entry) -> bool {
         self.is_all() || self == Self::of_entry(entry)
     }

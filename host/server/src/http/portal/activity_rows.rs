@@ -27,7 +27,7 @@ struct Folding {
 
 /// The rows of the entries of a page, the latest first. An entry whose counterpart is on another page has a row of its
 /// own.
-pub(super) fn folded(rows: Vec<(StoredEntry, ActivityRow)>) -> Vec<ActivityRow> {
+pub(super) fn folded_rows(rows: Vec<(StoredEntry, ActivityRow)>) -> Vec<ActivityRow> {
     with_approvals(with_requests(rows))
         .into_iter()
         .map(row_with_request)
@@ -68,7 +68,7 @@ fn with_requests(rows: Vec<(StoredEntry, ActivityRow)>) -> VecDeque<Folding> {
 fn with_approvals(mut rest: VecDeque<Folding>) -> Vec<Folding> {
     let mut joined = Vec::with_capacity(rest.len());
     while let Some(mut later) = rest.pop_front() {
-        let approval = rest.iter().position(|earlier| allowed(earlier, &later));
+        let approval = rest.iter().position(|earlier| belongs_to(earlier, &later));
         if let Some(approval) = approval.and_then(|index| rest.remove(index)) {
             later.row.approved = Some(if is_by_passkey(&approval.entry) {
                 Message::new("activity-approved-by-passkey")
@@ -89,7 +89,7 @@ fn with_approvals(mut rest: VecDeque<Folding>) -> Vec<Folding> {
 
 /// Whether an approval belongs to a later entry: for the same application or action, shortly before, and in the same
 /// browser as far as the entries name one.
-fn allowed(approval: &Folding, later: &Folding) -> bool {
+fn belongs_to(approval: &Folding, later: &Folding) -> bool {
     let (approved, done) = (&approval.entry, &later.entry);
     let action = outline_of(approved).map(|outline| outline.kind);
     let is_of_kind = match done.event {
@@ -147,7 +147,6 @@ fn row_with_request(
     ActivityRow { request, ..row }
 }
 
-/// Returns the id of the request in an entry.
 fn request_of(entry: &Entry) -> Option<&str> {
     entry.detail.get("request").and_then(Value::as_str)
 }

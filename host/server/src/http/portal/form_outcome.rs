@@ -66,7 +66,6 @@ impl FormNotice {
         notice
     }
 
-    /// Returns the message for the page.
     pub(super) fn message(
         &self,
         services: &Services,

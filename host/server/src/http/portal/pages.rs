@@ -432,7 +432,7 @@ impl PendingRequest {
 impl RecoveryCodesRequestPage {
     /// The texts of the script about the remaining time, in the script's format.
     fn texts(&self) -> &'static str {
-        script_texts::waiting(self.layout.language)
+        script_texts::waiting_texts(self.layout.language)
     }
 }
 

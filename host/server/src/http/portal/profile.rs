@@ -95,7 +95,6 @@ fn facts(user: &User) -> Vec<Fact> {
     facts
 }
 
-/// Returns a value as it is stored.
 fn stored_value(text: &str) -> FactValue {
     FactValue::Words(Message::new("claim-value").text("value", text))
 }

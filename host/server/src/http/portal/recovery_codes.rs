@@ -132,8 +132,8 @@ pub(super) async fn await_decision(
 pub(super) async fn create(posted: PortalForm) -> Result<Response, PageError> {
     let owner = &posted.owner;
     let id: ActionApprovalId = Tab::Devices.parse_id(&posted.id)?;
-    let caller = (&console(owner), owner.browser.secret());
-    let Some(codes) = portal::create_codes(&owner.services, caller, id).await? else {
+    let (console, browser) = (console(owner), owner.browser.secret());
+    let Some(codes) = portal::create_codes(&owner.services, &console, browser, id).await? else {
         return overview(owner, Some(Message::new("portal-codes-ended"))).await;
     };
     let user = &owner.signed_in.user;

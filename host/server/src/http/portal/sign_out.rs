@@ -52,7 +52,7 @@ pub(super) async fn repeated_sign_out(
     waits: bool,
 ) -> Result<Response, PageError> {
     let begun =
-        logout::notifying(services, browser.digest(), &LogoutContinuation::Page, waits).await?;
+        logout::repeat(services, browser.digest(), &LogoutContinuation::Page, waits).await?;
     let response = begun.unwrap_or_else(|| see_other(afterwards));
     Ok(without_session(response, services))
 }

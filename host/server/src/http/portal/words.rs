@@ -434,7 +434,6 @@ fn protected_action(event: Event, action: &PastAction) -> Option<Message> {
     })
 }
 
-/// Describes a kind of protected action.
 fn action_kind(kind: ProtectedActionKind) -> Message {
     use ProtectedActionKind as Kind;
     match kind {
@@ -468,7 +467,6 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
     }
 }
 
-/// Describes the new state of the user.
 fn user_state(entry: &Entry) -> Message {
     match after(entry) {
         Some("suspended") => Message::new("activity-user-suspended"),
@@ -477,7 +475,6 @@ fn user_state(entry: &Entry) -> Message {
     }
 }
 
-/// Describes the new state of the account with an application.
 fn account_state(entry: &Entry, application: Message) -> Message {
     match after(entry) {
         Some("suspended") => {
@@ -571,7 +568,6 @@ fn words(value: &Value) -> Message {
     Message::new("claim-value").text("value", text)
 }
 
-/// A member of an object, with its name.
 fn member(name: &str, value: &Value) -> Message {
     let label = match name {
         "roles" => Message::new("claim-roles"),

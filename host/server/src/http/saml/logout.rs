@@ -74,10 +74,10 @@ async fn receive(
         MessageKind::Request => Ok(logout_page(
             services,
             language,
-            logout::requested(services, application, incoming).await?,
+            logout::accept_request(services, application, incoming).await?,
         )),
         MessageKind::Response => {
-            let id = logout::answered(services, application, incoming).await?;
+            let id = logout::accept_response(services, application, incoming).await?;
             let next = address(id);
             let nonce = nonce(services);
             let answered = SamlLogoutAnsweredPage {
@@ -99,13 +99,13 @@ pub(crate) async fn notify(
     continuation: LogoutContinuation,
     browser: Digest,
 ) -> Result<Response, InternalError> {
-    let begun = logout::begin(services, ended, continuation, (Some(browser), None)).await?;
+    let begun = logout::begin(services, ended, continuation, Some(browser), None).await?;
     Ok(logout_page(services, language, begun))
 }
 
 /// Returns the response to a repeated sign-out: the browser goes to the page of the logout that its first request
 /// began.
-pub(crate) async fn notifying(
+pub(crate) async fn repeat(
     services: &Services,
     browser: Digest,
     continuation: &LogoutContinuation,

@@ -118,9 +118,11 @@ pub(crate) async fn proceed(
         let Ok(id) = id.parse::<SignOnId>() else {
             return Err(unusable_request());
         };
-        let by = (browser.digest(), browser.session_id());
         let now = services.now();
-        let claimed = services.store.claim_sign_on_request(id, by, now).await?;
+        let claimed = services
+            .store
+            .claim_sign_on_request(id, browser.digest(), browser.session_id(), now)
+            .await?;
         let claimed = claimed.ok_or_else(unusable_request)?;
         let login = LoginId::from_bytes(*id.as_bytes());
         Box::pin(continue_request(&services, &browser, login, claimed)).await
@@ -306,7 +308,8 @@ async fn start_page(
 ) -> Result<Response, SignOnError> {
     let parameter = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "RelayState");
     let relay_state = parameter.map(|(_, value)| value.into_owned());
-    let (_, provider) = sign_on::unsolicited(services, application, relay_state.as_deref()).await?;
+    let (_, provider) =
+        sign_on::check_unsolicited(services, application, relay_state.as_deref()).await?;
     let purpose = start_purpose(application);
     let start = SamlStartPage {
         layout: layout(services, browser.language()),
@@ -332,7 +335,8 @@ async fn start_sign_on(
             .map(|(_, value)| value.into_owned())
     };
     let relay_state = field("RelayState").filter(|state| !state.is_empty());
-    let (request, _) = sign_on::unsolicited(services, application, relay_state.as_deref()).await?;
+    let (request, _) =
+        sign_on::check_unsolicited(services, application, relay_state.as_deref()).await?;
     let Some(token) = field("csrf") else {
         return Err(BindingError::Missing.into());
     };

@@ -34,7 +34,7 @@ pub(crate) async fn is_needed(
     if !approved.is_scanned_elsewhere()
         || browser
             .known_users(services)
-            .standing(services, &user.name)
+            .status_for(services, &user.name)
             .await?
             == BrowserStatus::Known
     {

@@ -157,7 +157,6 @@ pub(crate) async fn withdrawn_consent(
     }))
 }
 
-/// Returns the consents of the user.
 pub(crate) async fn list(
     services: &Services,
     browser: &Browser,

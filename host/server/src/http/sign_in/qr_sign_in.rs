@@ -57,7 +57,7 @@ pub(crate) async fn preview(
     let look = qr_sign_in::preview(&call.services, &token, call.browser)
         .await?
         .ok_or(ErrorCode::SignInNotFound)?;
-    let waiting = browser_words::shown(&look.context, language);
+    let waiting = browser_words::signed_words(&look.context, language);
     Ok(Json(QrSignInPreview {
         application: QrSignInApplication {
             name: look.application,
@@ -82,7 +82,7 @@ pub(crate) async fn scan(call: SignedCall) -> Result<Json<QrSignIn>, DeviceApiEr
         browser,
     } = call;
     let QrSignInToken { token } = parse(&body)?;
-    match qr_sign_in::scan(&services, &device, (&token, browser), origin).await? {
+    match qr_sign_in::scan(&services, &device, &token, browser, origin).await? {
         ScanOutcome::Asked {
             approval,
             login_page,

@@ -58,7 +58,7 @@ pub(crate) async fn end_by_post(
 ) -> Result<Response, PageError> {
     let parameters = Parameters::parse(&body).map_err(EndSessionError::from)?;
     let request = end_session::check(&services, &parameters).await?;
-    let Some(sealed) = request.sealed(&services)? else {
+    let Some(sealed) = request.seal(&services)? else {
         return Ok(see_other(QUESTION));
     };
     let address = question_address(&sealed);
@@ -206,7 +206,7 @@ async fn end_and_notify(
     if repeats && ended.participants.is_empty() {
         let waits = browser.session_id().is_some();
         let continuation = request.continuation();
-        let repeated = logout::notifying(services, browser.digest(), &continuation, waits).await?;
+        let repeated = logout::repeat(services, browser.digest(), &continuation, waits).await?;
         if let Some(response) = repeated {
             return Ok(without_session(response, services));
         }
@@ -234,7 +234,7 @@ fn question_page(
         application: request.application().map(str::to_owned),
         returns_to: request.returns_to().map(str::to_owned),
         action: QUESTION.to_owned(),
-        request: request.sealed(services)?.unwrap_or_default(),
+        request: request.seal(services)?.unwrap_or_default(),
         csrf: csrf::user_token(services, browser, QUESTION, signed_in.user.id)?,
     };
     Ok(with_browser(

@@ -43,7 +43,9 @@ async fn claimed_test_sign_in(
 ) -> Result<Option<TestSignIn>, InternalError> {
     let Some(id) = id else { return Ok(None) };
     match browser.signed_in(services).await? {
-        Some(signed_in) => repeat::claimed(services, id, browser.digest(), &signed_in).await,
+        Some(signed_in) => {
+            repeat::repeated_test_sign_in(services, id, browser.digest(), &signed_in).await
+        }
         None => Ok(None),
     }
 }

@@ -69,9 +69,6 @@ pub type AuthorizeOutcome = SignInAnswer<AuthorizationAnswer, ConsentQuestion>;
 
 /// Responds to the request of a login with a code for this user. The user must be the requested one, must be permitted
 /// to use the application and must consent, and the plugins must agree.
-///
-/// # Errors
-/// If the database, a key or a plugin fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.authorization_response")]
 pub async fn respond(
     context: SignInContext<'_>,
@@ -250,7 +247,6 @@ async fn grant(
     ))
 }
 
-/// Ends the login with an error for the application.
 async fn end_with_error(
     services: &Services,
     login: OpenLogin,
@@ -264,9 +260,6 @@ async fn end_with_error(
 
 /// Responds like [`respond`] when no page may be shown (`prompt=none`): messages and questions for the user become
 /// errors for the application. Returns `None` if the login had a response before.
-///
-/// # Errors
-/// If the database, a key or a plugin fails.
 pub async fn respond_silently(
     context: SignInContext<'_>,
     authenticated: AuthenticatedAuthorization<'_>,
@@ -389,9 +382,6 @@ pub enum DenialReason {
 }
 
 /// Responds to the request of a login with `access_denied`. Returns `None` if the login had a response before.
-///
-/// # Errors
-/// If the database fails.
 pub async fn deny(
     services: &Services,
     login: OpenLogin,

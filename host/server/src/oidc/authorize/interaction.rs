@@ -14,9 +14,6 @@ use serde_json::json;
 
 /// Whether the user may continue with this session. The request must need no new authentication, the last one must be
 /// recent and strong enough, and the user must be the requested one.
-///
-/// # Errors
-/// If the database fails.
 pub async fn may_continue(
     services: &Services,
     request: &AuthorizationRequest,
@@ -69,9 +66,6 @@ fn is_strong_enough(
 
 /// Returns the initial login name if `id_token_hint` names the user of this browser's session. The page never shows the
 /// name of another user, because otherwise a client with nothing but an ID token could read the name there.
-///
-/// # Errors
-/// If the database fails.
 pub async fn hinted_name(
     services: &Services,
     request: &AuthorizationRequest,

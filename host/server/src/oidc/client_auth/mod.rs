@@ -108,7 +108,7 @@ pub async fn authenticate(
     call: ClientAuthRequest<'_>,
 ) -> Result<AuthenticatedClient, TokenError> {
     let by_header = call.authorization.is_some();
-    let presented = presented(call)?;
+    let presented = presented_credentials(call)?;
     let limit = &services.rate_limits.client_auth_failures;
     let caller = (presented.id().clone(), call.from);
     let found = services
@@ -207,7 +207,7 @@ async fn verify(
     })
 }
 
-fn presented(call: ClientAuthRequest<'_>) -> Result<Credentials<'_>, TokenError> {
+fn presented_credentials(call: ClientAuthRequest<'_>) -> Result<Credentials<'_>, TokenError> {
     let invalid = |what: &str| TokenError::InvalidRequest(what.to_owned());
     let refused = |reason| TokenError::InvalidClient {
         by_header: call.authorization.is_some(),

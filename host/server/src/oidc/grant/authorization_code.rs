@@ -4,8 +4,9 @@
 use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
-use crate::oidc::grant::checks::{ACCOUNT_CLOSED, STILL_NOTICED, required};
-use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse, issue_refresh, refresh_expiry};
+use crate::oidc::grant::new_tokens::{
+    AccessDraft, REUSE_DETECTION, TokenResponse, issue_refresh, refresh_expiry,
+};
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use assent_model::application::{Application, GrantType};
@@ -22,8 +23,8 @@ pub(super) async fn exchange(
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let presented = CodeExchange {
-        code: required(parameters, "code")?,
-        redirect_uri: required(parameters, "redirect_uri")?,
+        code: parameters.required("code")?,
+        redirect_uri: parameters.required("redirect_uri")?,
         verifier: parameters.get("code_verifier"),
         purpose: SignInPurpose::Application,
     };
@@ -101,12 +102,12 @@ pub async fn redeem(
     // The server claims the code before it issues tokens, with a statement that also checks the user and the account.
     let redemption = services
         .store
-        .redeem_code(grant.id, last_refresh + lifetime + STILL_NOTICED, now)
+        .redeem_code(grant.id, last_refresh + lifetime + REUSE_DETECTION, now)
         .await
         .map_err(InternalError::from)?;
     let epoch = match redemption {
         Redemption::Redeemed { epoch } => epoch,
-        Redemption::AccountClosed => return Err(ACCOUNT_CLOSED),
+        Redemption::AccountClosed => return Err(TokenError::ACCOUNT_CLOSED),
         Redemption::Replayed => {
             tracing::warn!(
                 application = %application.id, code = %grant.id,
@@ -124,7 +125,7 @@ pub async fn redeem(
     let access_token =
         AccessDraft::new(services, lifetime).issue(services, client, source, scopes, epoch)?;
     let refresh_token = refresh_expiry
-        .map(|expires_at| issue_refresh(services, grant.id, (0, epoch), expires_at))
+        .map(|expires_at| issue_refresh(services, grant.id, 0, epoch, expires_at))
         .transpose()?;
     let session_state = id_token::session_state(application, &grant.claims);
     let id_token =

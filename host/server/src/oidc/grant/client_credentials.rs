@@ -51,7 +51,6 @@ const CHANGED: TokenError = TokenError::InvalidClient {
     reason: "the application was changed meanwhile",
 };
 
-/// Returns a response with a new token.
 fn issue(
     services: &Services,
     client: &AuthenticatedClient,

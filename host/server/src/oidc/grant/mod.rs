@@ -1,7 +1,6 @@
 //! The grants of the token endpoint, in one file each.
 
 pub mod authorization_code;
-mod checks;
 mod client_credentials;
 pub mod new_tokens;
 mod refresh_token;
@@ -10,7 +9,6 @@ use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use crate::domain::Services;
-use crate::oidc::grant::checks::required;
 use assent_model::application::GrantType;
 use assent_telemetry::SPANS;
 
@@ -26,7 +24,7 @@ pub async fn exchange(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
-    let requested = required(parameters, "grant_type")?;
+    let requested = parameters.required("grant_type")?;
     let grant_type = GrantType::parse(requested);
     let grant_type = grant_type.ok_or(TokenError::UnsupportedGrantType)?;
     if !client

@@ -12,6 +12,10 @@ use assent_model::secret::Secret;
 use assent_model::token::{AccessGrant, RefreshGrant, TokenScopes, TokenSource};
 use assent_store::NewAccess;
 
+/// The time after the last token of a family during which the reuse of its code or of an old refresh token is still
+/// detected.
+pub(super) const REUSE_DETECTION: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// The token response (RFC 6749 section 5.1).
 #[derive(Debug, Serialize)]
 pub struct TokenResponse {
@@ -50,14 +54,13 @@ impl AccessDraft {
     }
 
     /// The values for the store.
-    pub(super) const fn stored(&self) -> NewAccess {
+    pub(super) const fn to_new_access(&self) -> NewAccess {
         NewAccess {
             id: self.id,
             expires_at: self.expires_at,
         }
     }
 
-    /// Returns the token.
     pub(super) fn issue(
         &self,
         services: &Services,
@@ -94,7 +97,8 @@ pub(super) fn refresh_expiry(services: &Services, granted: Timestamp) -> Option<
 pub(super) fn issue_refresh(
     services: &Services,
     family: FamilyId,
-    (counter, epoch): (u32, u32),
+    counter: u32,
+    epoch: u32,
     expires_at: Timestamp,
 ) -> Result<Secret, InternalError> {
     let grant = RefreshGrant {

@@ -18,8 +18,9 @@ use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
-use crate::oidc::grant::checks::{ACCOUNT_CLOSED, STILL_NOTICED, required};
-use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse, issue_refresh, refresh_expiry};
+use crate::oidc::grant::new_tokens::{
+    AccessDraft, REUSE_DETECTION, TokenResponse, issue_refresh, refresh_expiry,
+};
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::tokens::{self, OpenRefresh};
@@ -48,7 +49,7 @@ pub(super) async fn exchange(
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
-    let presented = find(services, client, required(parameters, "refresh_token")?).await?;
+    let presented = find(services, client, parameters.required("refresh_token")?).await?;
     let family = &*presented.state.family;
     let scopes = scopes(
         &family.scopes,
@@ -57,7 +58,7 @@ pub(super) async fn exchange(
     )?;
     let holder = access::holder_of(services, &presented.state)
         .await?
-        .ok_or(ACCOUNT_CLOSED)?;
+        .ok_or(TokenError::ACCOUNT_CLOSED)?;
     let authentication = &family.context.authentication;
     // Since the grant, the operator may have ended the trust in a vendor, or the application may have disabled
     // passkeys.
@@ -78,14 +79,14 @@ pub(super) async fn exchange(
         .rotate(
             services,
             &presented.grant,
-            access.stored(),
-            refresh_expiry + lifetime + STILL_NOTICED,
+            access.to_new_access(),
+            refresh_expiry + lifetime + REUSE_DETECTION,
             reuse,
         )
         .await?;
     let (counter, epoch) = match rotation {
         Rotation::Rotated { counter, epoch } => (counter, epoch),
-        Rotation::AccountClosed => return Err(ACCOUNT_CLOSED),
+        Rotation::AccountClosed => return Err(TokenError::ACCOUNT_CLOSED),
         Rotation::Retried => return Err(INVALID),
         Rotation::Unknown => {
             tracing::warn!(
@@ -114,7 +115,7 @@ pub(super) async fn exchange(
         TokenScopes::Oidc(scopes.clone()),
         epoch,
     )?;
-    let refresh_token = issue_refresh(services, family.id, (counter, epoch), refresh_expiry)?;
+    let refresh_token = issue_refresh(services, family.id, counter, epoch, refresh_expiry)?;
     let session_state = claims
         .as_ref()
         .and_then(|claims| id_token::session_state(application, claims));
@@ -148,7 +149,10 @@ async fn mapped_claims(
         return Ok(None);
     }
     let authentication = &family.context.authentication;
-    let allowed = family.context.claims.allowed(&application.settings.scopes);
+    let allowed = family
+        .context
+        .claims
+        .within_scopes(&application.settings.scopes);
     let subject = ClaimSubject {
         application,
         user: &holder.user,

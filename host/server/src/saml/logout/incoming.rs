@@ -83,7 +83,7 @@ impl<T: Into<Unanswerable>> From<T> for LogoutError {
 
 /// Returns the message's content. A service provider with a registered signing key must sign (SAML profiles sections
 /// 4.4.4.1 and 4.4.4.2).
-fn trusted<'m>(
+fn trusted_content<'m>(
     provider: &ServiceProvider,
     incoming: &'m Incoming,
 ) -> Result<TrustedMessage<'m>, LogoutError> {
@@ -94,7 +94,7 @@ fn trusted<'m>(
     } else {
         Signature::Optional
     };
-    Ok(incoming.trusted(&trusted_keys(provider)?, requirement)?)
+    Ok(incoming.trusted_message(&trusted_keys(provider)?, requirement)?)
 }
 
 /// Serves a LogoutRequest: ends the named sessions, here first, then at their other service providers.
@@ -102,7 +102,7 @@ fn trusted<'m>(
 /// # Errors
 /// [`LogoutError`] if the request is not valid or the server fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "saml.logout_request")]
-pub async fn requested(
+pub async fn accept_request(
     services: &Services,
     application: &str,
     incoming: &Incoming,
@@ -110,7 +110,7 @@ pub async fn requested(
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
-    let trusted = trusted(&provider, incoming)?;
+    let trusted = trusted_content(&provider, incoming)?;
     let (header, request) = match LogoutRequest::read(trusted.root()) {
         Ok(request) => (request.header.clone(), Ok(request)),
         // The header is checked first, so that only a known sender gets a response.
@@ -143,7 +143,7 @@ pub async fn requested(
         .as_ref()
         .map(|service| LogoutAnswer {
             application: provider.id.clone(),
-            destination: service.responses().checked(),
+            destination: service.responses().to_checked(),
             binding: service.binding,
             in_response_to: header.id.clone(),
             relay_state: incoming.relay_state().map(str::to_owned),
@@ -156,13 +156,13 @@ pub async fn requested(
                 what,
             };
             let status = what.status();
-            return refuse(services, (answer, id), status, unsupported.into()).await;
+            return refuse(services, answer, id, status, unsupported.into()).await;
         }
     };
     let Some(sessions) = named_sessions(services, &provider, &request, trusted.is_signed()).await?
     else {
         let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
-        return refuse(services, (answer, id), status, Unanswerable::Principal).await;
+        return refuse(services, answer, id, status, Unanswerable::Principal).await;
     };
     let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NONE);
     let mut ended = SessionEnd::default();
@@ -180,7 +180,7 @@ pub async fn requested(
         .participants
         .retain(|other| other.application != provider.id);
     let continuation = answer.map_or(LogoutContinuation::Page, LogoutContinuation::Respond);
-    Ok(begin(services, ended, continuation, (None, Some(id))).await?)
+    Ok(begin(services, ended, continuation, None, Some(id)).await?)
 }
 
 /// Returns the id of the logout that a message begins. It cannot be guessed. Another message with the same `ID` has
@@ -221,7 +221,8 @@ fn check_request(
 /// repeated request gets the same status, so the rejection is stored like a logout.
 async fn refuse(
     services: &Services,
-    (answer, id): (Option<LogoutAnswer>, LogoutId),
+    answer: Option<LogoutAnswer>,
+    id: LogoutId,
     status: Status,
     why: Unanswerable,
 ) -> Result<LogoutStart, LogoutError> {
@@ -235,14 +236,14 @@ async fn refuse(
         second: status.second,
     };
     let nothing = SessionEnd::default();
-    Ok(begin(services, nothing, rejection, (None, Some(id))).await?)
+    Ok(begin(services, nothing, rejection, None, Some(id)).await?)
 }
 
 /// Accepts a LogoutResponse, which is the result of a turn. Returns the logout, which continues.
 ///
 /// # Errors
 /// [`LogoutError`] if the response is not valid or the server fails.
-pub async fn answered(
+pub async fn accept_response(
     services: &Services,
     application: &str,
     incoming: &Incoming,
@@ -250,7 +251,7 @@ pub async fn answered(
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
-    let trusted = trusted(&provider, incoming)?;
+    let trusted = trusted_content(&provider, incoming)?;
     let response = LogoutResponse::read(trusted.root())?;
     check_header(
         services,

@@ -10,6 +10,6 @@ mod outgoing;
 mod principal;
 mod propagation;
 
-pub use incoming::{LogoutError, Unanswerable, answered, requested};
+pub use incoming::{LogoutError, Unanswerable, accept_request, accept_response};
 pub use outgoing::{Outgoing, respond};
 pub use propagation::{LogoutEnd, LogoutStart, LogoutView, ask, begin, recent, view};

@@ -36,7 +36,7 @@ pub(super) async fn request(
     service: &SingleLogout,
     turn: &LogoutTurn,
 ) -> Result<Outgoing, InternalError> {
-    let destination = service.url.checked();
+    let destination = service.url.to_checked();
     let message = LogoutRequest {
         header: header(services, provider, turn.request.clone(), &destination),
         not_on_or_after: Some(services.now() + LIFETIME),
@@ -52,7 +52,7 @@ pub(super) async fn request(
     let signer = signer(services, provider).await?;
     let write = |signer: Option<&Signer>| message.write(signer);
     let kind = MessageKind::Request;
-    outgoing(
+    sign_outgoing(
         provider,
         service.binding,
         destination,
@@ -64,9 +64,6 @@ pub(super) async fn request(
 }
 
 /// Creates the response to the requesting service provider (SAML core section 3.7.2).
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn respond(
     services: &Services,
     provider: &ServiceProvider,
@@ -87,7 +84,7 @@ pub async fn respond(
     let write = |signer: Option<&Signer>| message.write(signer);
     let kind = MessageKind::Response;
     let (destination, relay_state) = (answer.destination, answer.relay_state);
-    outgoing(
+    sign_outgoing(
         provider,
         answer.binding,
         destination,
@@ -113,7 +110,7 @@ fn header(
 }
 
 /// Signs a message for its binding: a redirect has the signature beside the message, a form has it within.
-fn outgoing<E: std::fmt::Display>(
+fn sign_outgoing<E: std::fmt::Display>(
     provider: &ServiceProvider,
     binding: Binding,
     destination: CheckedRedirect,

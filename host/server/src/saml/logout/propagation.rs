@@ -50,14 +50,12 @@ pub enum LogoutEnd {
 
 /// Begins to notify the service providers of an ended session. `browser` is the browser that signed out, and `id` that
 /// of the logout if a repeated request must lead to the same one, which is then stored even if no one is notified.
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn begin(
     services: &Services,
     ended: SessionEnd,
     continuation: LogoutContinuation,
-    (browser, id): (Option<Digest>, Option<LogoutId>),
+    browser: Option<Digest>,
+    id: Option<LogoutId>,
 ) -> Result<LogoutStart, InternalError> {
     let mut turns = Vec::with_capacity(ended.participants.len());
     for Participation {
@@ -81,7 +79,7 @@ pub async fn begin(
     // This server's page may name applications, so the browser must first send a request with its cookies.
     let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
     let end = match turns.iter().all(|turn| turn.outcome.is_some()) && !names {
-        true => Some(finished(services, continuation.clone(), &turns, &[]).await?),
+        true => Some(logout_end(services, continuation.clone(), &turns, &[]).await?),
         false => None,
     };
     let now = services.now();
@@ -107,9 +105,6 @@ pub async fn begin(
 }
 
 /// Whether the logout of a repeated message is stored. Another request may store it at this moment.
-///
-/// # Errors
-/// If the database fails.
 pub(super) async fn has_begun(services: &Services, id: LogoutId) -> Result<bool, InternalError> {
     for look in 0..LOOKS {
         if look > 0 {
@@ -126,9 +121,6 @@ pub(super) async fn has_begun(services: &Services, id: LogoutId) -> Result<bool,
 /// Returns the logout that this browser has just begun and after which it continues there, for a repeated sign-out. A
 /// sign-out for another application is not a repeated one, and continues elsewhere. `waits` is whether another request
 /// may begin it at this moment.
-///
-/// # Errors
-/// If the database fails.
 pub async fn recent(
     services: &Services,
     browser: Digest,
@@ -179,9 +171,6 @@ pub enum LogoutView {
 /// another browser comes first, for example because a service provider sends the request itself, no notice is sent. If
 /// another browser comes later, it sees nothing. The page at the end names only applications of sessions that the
 /// browser held.
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn view(
     services: &Services,
     id: LogoutId,
@@ -237,7 +226,7 @@ pub async fn view(
         }
     }
     // The end is created before it is claimed, so that no failure can come between the two.
-    let finished = finished(services, logout.continuation.clone(), &turns, &held).await?;
+    let finished = logout_end(services, logout.continuation.clone(), &turns, &held).await?;
     Ok(match services.store.finish_saml_logout(id, now).await? {
         Transition::Done => LogoutView::Finished(finished),
         // Another request of this browser finished it. Its response may have been lost. If no browser held a session,
@@ -261,9 +250,6 @@ fn sessions_held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
 
 /// Returns the request to the service provider of the current turn. Returns `None` if it is not its turn, or if this
 /// browser must not notify it.
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn ask(
     services: &Services,
     id: LogoutId,
@@ -299,7 +285,7 @@ fn with_logout(
 }
 
 /// Returns the end, for a browser that held these sessions.
-async fn finished(
+async fn logout_end(
     services: &Services,
     continuation: LogoutContinuation,
     turns: &[LogoutTurn],
@@ -352,7 +338,7 @@ async fn answer_with(
     // An address that was removed in the meantime receives nothing.
     let is_registered = |provider: &Arc<ServiceProvider>| {
         with_logout(provider)
-            .is_some_and(|(_, service)| service.responses().checked() == answer.destination)
+            .is_some_and(|(_, service)| service.responses().to_checked() == answer.destination)
     };
     match services
         .store

@@ -8,7 +8,7 @@ use crate::saml::metadata::error::MetadataError;
 use crate::saml::metadata::names::{ASSERTION_CONSUMER_SERVICE, BINDINGS, SINGLE_LOGOUT_SERVICE};
 use assent_model::saml::Binding;
 use assent_saml_core::message::FormError;
-use assent_saml_core::message::read::{attribute, boolean, index, required, uri};
+use assent_saml_core::message::read::{attribute, boolean, index, require, uri};
 use assent_saml_core::xml::{Element, Name};
 
 pub(super) fn children<'d>(element: Element<'d>, name: Name) -> impl Iterator<Item = Element<'d>> {
@@ -24,11 +24,11 @@ struct Endpoint<'d> {
 
 fn endpoints<'d>(role: Element<'d>, name: Name) -> Result<Vec<Endpoint<'d>>, FormError> {
     let endpoint = |element| {
-        let binding = required("Binding", uri(element, "Binding")?)?;
+        let binding = require("Binding", uri(element, "Binding")?)?;
         Ok(Endpoint {
             element,
             binding,
-            location: required("Location", uri(element, "Location")?)?,
+            location: require("Location", uri(element, "Location")?)?,
         })
     };
     children(role, name).map(endpoint).collect()

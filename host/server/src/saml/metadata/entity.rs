@@ -4,7 +4,7 @@ use super::error::MetadataError;
 use super::names::{ENTITIES_DESCRIPTOR, ENTITY_DESCRIPTOR, SAML2, SP_SSO_DESCRIPTOR};
 use assent_model::clock::Timestamp;
 use assent_saml_core::message::instant_text;
-use assent_saml_core::message::read::{moment, required, uri};
+use assent_saml_core::message::read::{moment, require, uri};
 use assent_saml_core::xml::Element;
 
 /// The maximum number of entities that a message names.
@@ -43,7 +43,7 @@ pub(super) fn find<'d>(
             .any(|role| role.is(SP_SSO_DESCRIPTOR))
         {
             providers.push((
-                required("entityID", uri(entity.element, "entityID")?)?,
+                require("entityID", uri(entity.element, "entityID")?)?,
                 entity,
             ));
         }

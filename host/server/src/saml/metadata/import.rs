@@ -55,7 +55,7 @@ pub async fn describe(
     let key = source
         .metadata_certificate
         .as_deref()
-        .map(trusted)
+        .map(metadata_key)
         .transpose()?;
     let known = registered.and_then(|registered| registered.metadata_url.as_ref());
     let (bytes, url) = match (
@@ -122,7 +122,7 @@ async fn fetch(services: &Services, url: &str) -> Result<Vec<u8>, AdminError> {
     }
 }
 
-fn trusted(pem: &str) -> Result<TrustedKey, AdminError> {
+fn metadata_key(pem: &str) -> Result<TrustedKey, AdminError> {
     const FIELD: &str = "metadata_certificate";
     let expected = "expected an X.509 certificate in PEM form (-----BEGIN CERTIFICATE-----)";
     let certificate = first_certificate(pem).ok_or_else(|| invalid(FIELD, expected))?;

@@ -130,7 +130,7 @@ pub async fn check(
     } else {
         Signature::Optional
     };
-    let trusted = incoming.trusted(&trusted_keys(&provider)?, requirement)?;
+    let trusted = incoming.trusted_message(&trusted_keys(&provider)?, requirement)?;
     let (header, message) = match AuthnRequest::read(trusted.root()) {
         Ok(message) => (message.header.clone(), Ok(message)),
         // The sender receives the error, after it is identified.
@@ -226,7 +226,7 @@ async fn is_repeated(services: &Services, id: SignOnId) -> Result<bool, Internal
 ///
 /// # Errors
 /// [`SignOnError`] if a check or the database fails.
-pub async fn unsolicited(
+pub async fn check_unsolicited(
     services: &Services,
     application: &str,
     relay_state: Option<&str>,
@@ -247,7 +247,7 @@ pub async fn unsolicited(
             .default_acs()
             .ok_or_else(|| Unanswerable::Acs(QuotedText::new("")))?,
         in_response_to: None,
-        relay_state: settings.idp_initiated.chosen(relay_state)?,
+        relay_state: settings.idp_initiated.relay_state(relay_state)?,
         fresh_login: false,
         passive: false,
         name_id_format: settings.name_id.default,

@@ -10,7 +10,7 @@ mod respond;
 mod response;
 mod session;
 
-pub use checks::{AcceptedSignOn, SignOnError, Unanswerable, check, unsolicited};
+pub use checks::{AcceptedSignOn, SignOnError, Unanswerable, check, check_unsolicited};
 pub use denied::SignOnDenied;
 pub use respond::{
     AuthenticatedSignOn, SignOnAnswer, SignOnOutcome, deny, failure_answer, repeated_failure,

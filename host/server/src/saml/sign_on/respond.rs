@@ -67,9 +67,6 @@ pub type SignOnOutcome = SignInAnswer<SignOnAnswer>;
 
 /// Responds to the request of a login with an assertion about this user. The user must be the requested one, must be
 /// permitted to use the service provider, and the plugins must agree.
-///
-/// # Errors
-/// If the database, a key or a plugin fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "saml.response")]
 pub async fn respond(
     context: SignInContext<'_>,
@@ -296,9 +293,6 @@ fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
 
 /// Ends a login with a failure for the service provider. Returns `None` if the login had a response before, or if there
 /// is no recipient any more.
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn deny(
     services: &Services,
     login: OpenLogin,
@@ -331,9 +325,6 @@ async fn recipient(
 }
 
 /// Returns the failure that a login was answered with again. Returns `None` if there is no recipient any more.
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn repeated_failure(
     services: &Services,
     login: LoginId,
@@ -353,9 +344,6 @@ pub async fn repeated_failure(
 }
 
 /// Returns the failure of a login for the service provider.
-///
-/// # Errors
-/// If the database or a key fails.
 pub async fn failure_answer(
     services: &Services,
     request: &SignOnRequest,

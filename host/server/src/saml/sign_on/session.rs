@@ -11,9 +11,6 @@ use assent_model::session::Authentication;
 /// Whether the user may continue with this session: the request needs no new authentication, the last one is strong
 /// enough, and the user is the requested one. Whether the user may use the service provider is checked later, with a
 /// page for the user.
-///
-/// # Errors
-/// If the database fails.
 pub async fn may_continue(
     services: &Services,
     request: &SignOnRequest,

@@ -31,7 +31,6 @@ impl BulkSql {
         Self { texts }
     }
 
-    /// The statement for this number of rows.
     pub(crate) fn sql_for(&self, rows: usize) -> StatementText {
         let found = self
             .texts

@@ -70,7 +70,6 @@ impl<T, K> std::fmt::Debug for BatchLoader<T, K> {
 }
 
 impl<T: Send + 'static, K: Key> BatchLoader<T, K> {
-    /// The row with this key.
     pub(crate) async fn call(&self, key: K) -> Result<Option<T>> {
         match &self.0 {
             LoaderKind::Batches(batches) => batches.call(key).await,

@@ -45,7 +45,7 @@ impl Cursor {
     }
 
     /// The skipped numbers that may still appear.
-    fn missing(&mut self, now: Instant) -> Vec<i64> {
+    fn missing_numbers(&mut self, now: Instant) -> Vec<i64> {
         self.skipped
             .retain(|_, since| now.duration_since(*since) < LATE);
         while i64::try_from(self.skipped.len()).unwrap_or(i64::MAX) > MOST_SKIPPED {
@@ -105,7 +105,7 @@ impl ChangeReader {
     /// The changes with numbers that were skipped before.
     async fn late(&mut self) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
-        for numbers in self.cursor.missing(Instant::now()).chunks(MOST) {
+        for numbers in self.cursor.missing_numbers(Instant::now()).chunks(MOST) {
             let mut query = sql::query_as(BY_NUMBER.sql_for(numbers.len()));
             for number in BY_NUMBER.padded(numbers) {
                 query = query.bind(*number);
@@ -138,14 +138,14 @@ mod tests {
             ..Cursor::default()
         };
         cursor.advance([11, 13, 16], begun);
-        assert_eq!(cursor.missing(begun), [12, 14, 15]);
+        assert_eq!(cursor.missing_numbers(begun), [12, 14, 15]);
         cursor.skipped.remove(&14);
         cursor.advance([18], begun + Duration::from_secs(5));
         assert_eq!(
-            cursor.missing(begun + Duration::from_secs(11)),
+            cursor.missing_numbers(begun + Duration::from_secs(11)),
             [12, 15, 17]
         );
-        assert_eq!(cursor.missing(begun + LATE), [17]);
+        assert_eq!(cursor.missing_numbers(begun + LATE), [17]);
         assert_eq!(cursor.last, 18);
     }
 
@@ -153,7 +153,7 @@ mod tests {
     async fn only_the_end_of_a_large_gap_counts_as_skipped() {
         let mut cursor = Cursor::default();
         cursor.advance([1_000_000, 2_000_000], Instant::now());
-        let missing = cursor.missing(Instant::now());
+        let missing = cursor.missing_numbers(Instant::now());
         assert_eq!(missing.len(), 1024);
         assert_eq!(missing.last(), Some(&1_999_999));
     }

@@ -145,7 +145,6 @@ pub(crate) async fn record(
     Ok(())
 }
 
-/// Records the progress of a backfill.
 pub(crate) async fn record_progress(
     connection: &mut Connection,
     migration: &Migration,

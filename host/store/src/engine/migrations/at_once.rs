@@ -3,9 +3,10 @@
 use crate::engine::migrations::applied;
 use crate::engine::migrations::applied::Pending;
 use crate::engine::migrations::error::MigrationError;
-use crate::engine::migrations::migration::{Migration, MigrationKind};
+use crate::engine::migrations::migration::{
+    Migration, MigrationKind, MigrationOutcome, PostponedMigration,
+};
 use crate::engine::migrations::older_instances;
-use crate::engine::migrations::outcome::{MigrationOutcome, PostponedMigration};
 use crate::engine::sql::{Connection, DatabaseKind};
 
 /// The number of rows that a slice of a backfill writes.

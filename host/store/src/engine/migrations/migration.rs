@@ -3,6 +3,7 @@
 use futures_util::future::BoxFuture;
 
 use crate::engine::migrations::indexes::ConcurrentIndex;
+use crate::engine::migrations::older_instances::OlderInstance;
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind};
 use assent_model::secret::Digest;
@@ -84,7 +85,6 @@ impl Migration {
         self.name
     }
 
-    /// The digest of the statements.
     pub(crate) fn digest(&self) -> String {
         Digest::sha256(self.text.as_bytes()).to_text()
     }
@@ -184,6 +184,24 @@ const fn parse_name(file: &'static str) -> Option<(i64, MigrationKind, &'static 
         Ok(name) if !name.is_empty() && version > 0 => Some((version, kind, name)),
         _ => None,
     }
+}
+
+/// The outcome of applying migrations.
+#[derive(Clone, Debug, Default)]
+pub struct MigrationOutcome {
+    /// The migrations that were applied or completed, in their order.
+    pub applied: Vec<Migration>,
+    /// The contracting migrations that wait for the end of older instances.
+    pub postponed: Vec<PostponedMigration>,
+}
+
+/// A postponed contracting migration.
+#[derive(Clone, Debug)]
+pub struct PostponedMigration {
+    /// The migration.
+    pub migration: Migration,
+    /// The running instances that do not know it.
+    pub instances: Vec<OlderInstance>,
 }
 
 #[cfg(test)]

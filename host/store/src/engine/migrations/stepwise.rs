@@ -10,10 +10,11 @@ use crate::engine::migrations::applied;
 use crate::engine::migrations::applied::Pending;
 use crate::engine::migrations::error::MigrationError;
 use crate::engine::migrations::indexes;
-use crate::engine::migrations::migration::{Backfill, Migration, MigrationKind};
+use crate::engine::migrations::migration::{
+    Backfill, Migration, MigrationKind, MigrationOutcome, PostponedMigration,
+};
 use crate::engine::migrations::older_instances;
 use crate::engine::migrations::older_instances::OlderInstance;
-use crate::engine::migrations::outcome::{MigrationOutcome, PostponedMigration};
 use crate::engine::sql::{Connection, DatabaseKind};
 
 /// A statement that waits for a lock on a table blocks all later ones, so it gives up soon.

@@ -116,7 +116,6 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// The kind of the database.
     pub(crate) const fn kind(&self) -> DatabaseKind {
         match self.driver {
             Driver::Sqlite(_) => DatabaseKind::Sqlite,

@@ -148,7 +148,7 @@ impl PostgresOptions {
                 _ => None,
             })
             .collect();
-        session_limits::missing(&self.limits, &found)
+        session_limits::missing_limit(&self.limits, &found)
             .map_or(Ok(()), |reason| Err(Error::Settings(reason)))
     }
 

@@ -28,7 +28,7 @@ pub(super) fn parse_limits(session: &str, own: &str) -> Vec<(String, String)> {
 }
 
 /// Returns why a session may not be used, if one of its limits is missing or longer than requested. 0 is no limit.
-pub(super) fn missing(
+pub(super) fn missing_limit(
     requested: &[(String, String)],
     found: &[(String, String)],
 ) -> Option<String> {
@@ -69,13 +69,16 @@ mod tests {
     #[test]
     fn a_missing_limit_names_the_pooler() {
         let limits = pairs(&[("lock_timeout", "4000")]);
-        assert_eq!(missing(&limits, &limits), None);
-        assert_eq!(missing(&limits, &pairs(&[("lock_timeout", "3000")])), None);
+        assert_eq!(missing_limit(&limits, &limits), None);
+        assert_eq!(
+            missing_limit(&limits, &pairs(&[("lock_timeout", "3000")])),
+            None
+        );
         // Migrations take as long as they need, or as the role permits.
         let unlimited = pairs(&[("lock_timeout", "0")]);
-        assert_eq!(missing(&unlimited, &limits), None);
+        assert_eq!(missing_limit(&unlimited, &limits), None);
         for found in [unlimited, pairs(&[("lock_timeout", "4001")]), Vec::new()] {
-            let reason = missing(&limits, &found).unwrap();
+            let reason = missing_limit(&limits, &found).unwrap();
             assert!(
                 reason.contains("lock_timeout=") && reason.contains("PgBouncer"),
                 "{reason}"

@@ -17,7 +17,6 @@ pub(super) async fn remove(db: &mut Connection) -> sql::Result<()> {
     db.batch(REMOVE).await
 }
 
-/// Whether the database has this table.
 pub(super) async fn has_table(db: &mut Connection, name: &'static str) -> sql::Result<bool> {
     let (found,): (i64,) = sql::query_as(match db.kind() {
         DatabaseKind::Sqlite => {

@@ -339,7 +339,6 @@ pub(crate) async fn revoke_device(
     end_all(db, begun, now).await.map(Some)
 }
 
-/// Ends the sessions with these ids.
 async fn end_all(db: &mut Connection, sids: Vec<(String,)>, now: Timestamp) -> Result<SessionEnd> {
     let mut all = SessionEnd::default();
     for (sid,) in sids {

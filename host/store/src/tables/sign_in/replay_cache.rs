@@ -14,7 +14,6 @@ use assent_model::saml::MessageClaim;
 /// The batches of claims of messages or assertions by their digests.
 pub(crate) type ReplayClaims = BatchedWrites<MessageClaim, ReplayCheck>;
 
-/// Starts the batches.
 pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> ReplayClaims {
     BatchedWrites::start(writer, kind, |db, requests| {
         Box::pin(claim_all(db, requests))

@@ -55,7 +55,8 @@ impl Store {
     pub async fn claim_sign_on_request(
         &self,
         id: SignOnId,
-        (browser, session): (Digest, Option<SessionId>),
+        browser: Digest,
+        session: Option<SessionId>,
         now: Timestamp,
     ) -> Result<Option<ClaimedSignOn>> {
         let arrived = ArrivedBrowser {

@@ -142,7 +142,7 @@ impl<'a> Reader<'a> {
             .and_then(|content| content.iter().next());
         let schema = content.and_then(|(_, content)| content.get("schema"));
         let items =
-            schema.and_then(|schema| self.resolved(schema).pointer("/properties/items/items"));
+            schema.and_then(|schema| self.resolve(schema).pointer("/properties/items/items"));
         ResponseDescription {
             description: text(response, "description"),
             media_type: content.map(|(kind, _)| kind.clone()),
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         let places = [
             Some(schema),
             first,
-            Some(self.resolved(first.unwrap_or(schema))),
+            Some(self.resolve(first.unwrap_or(schema))),
         ];
         let description = places
             .into_iter()
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns the schema that a reference names.
-    fn resolved(&self, schema: &'a Value) -> &'a Value {
+    fn resolve(&self, schema: &'a Value) -> &'a Value {
         reference(schema)
             .and_then(|name| self.schemas?.get(name))
             .unwrap_or(schema)
@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
 
     /// Returns the members of an object, or of all alternatives if there are several.
     fn members(&self, schema: &'a Value) -> Vec<BodyMember> {
-        let schema = self.resolved(schema);
+        let schema = self.resolve(schema);
         let required = schema.get("required").and_then(Value::as_array);
         let is_required =
             |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
     }
 
     fn shape(&self, schema: &'a Value) -> Shape {
-        let schema = self.resolved(schema);
+        let schema = self.resolve(schema);
         if let Some(either) = ["oneOf", "anyOf"]
             .iter()
             .find_map(|either| schema.get(*either)?.as_array())
@@ -254,7 +254,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the name of the schema in a reference.
 fn reference(schema: &Value) -> Option<&str> {
     schema
         .get("$ref")?

@@ -314,7 +314,8 @@ impl PreviewSubject {
                     services,
                     plugins,
                     provider,
-                    (user, account),
+                    user,
+                    account,
                     authentication,
                 )
                 .await;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::devices::account_notifications;
-use crate::domain::devices::device::name::{LONGEST_NAME, own_name};
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -18,6 +17,8 @@ use assent_model::token_text::TokenTextError;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{DeviceWrite, StoreError, Transition};
 
+/// The largest length of a device's name, in characters.
+pub(super) const LONGEST_NAME: usize = 80;
 /// The largest number of devices of a user, because each receives every request and notification.
 const MOST_DEVICES: usize = 20;
 
@@ -221,7 +222,7 @@ pub async fn enrol(
         return Ok(EnrolOutcome::BadProof);
     }
     if state == LinkState::Used {
-        return repeated(services, request, &enrolment, user).await;
+        return repeat_enrolment(services, request, &enrolment, user).await;
     }
     let others = services.store.devices_of(user.id).await?;
     if others.len() >= MOST_DEVICES {
@@ -269,14 +270,14 @@ pub async fn enrol(
             })
         }
         // A concurrent request used the link, perhaps with the same key.
-        Ok(Transition::NotOpen) => repeated(services, request, &enrolment, user).await,
+        Ok(Transition::NotOpen) => repeat_enrolment(services, request, &enrolment, user).await,
         Err(StoreError::Taken(_)) => Ok(EnrolOutcome::KeyTaken),
         Err(error) => Err(error.into()),
     }
 }
 
 /// Returns the device that a link enrolled, if the request has the key of that device.
-async fn repeated(
+async fn repeat_enrolment(
     services: &Services,
     request: &EnrolmentRequest,
     enrolment: &Enrolment,
@@ -296,4 +297,23 @@ async fn repeated(
         user: Box::new(user),
         recovered: enrolment.created_by == Some(LinkMaker::Code),
     })
+}
+
+/// Returns the name, with a number after it if another device has the name. A user who removes a lost device must be
+/// able to distinguish it from the others.
+fn own_name(name: String, others: &[Device]) -> String {
+    let taken = |name: &str| others.iter().any(|other| other.name == name);
+    let numbered = |number: usize| {
+        let number = format!(" {number}");
+        let base: String = name.chars().take(LONGEST_NAME - number.len()).collect();
+        base + &number
+    };
+    if taken(&name) {
+        (2..)
+            .map(numbered)
+            .find(|name| !taken(name))
+            .unwrap_or(name)
+    } else {
+        name
+    }
 }

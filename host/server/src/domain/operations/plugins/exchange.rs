@@ -47,7 +47,7 @@ pub async fn roll_back(
     let _guard = services.reloads.one_at_a_time.lock().await;
     let previous = previous_known_by(services, digest)?;
     let replaced = services.plugins.replace_set(previous.set.clone());
-    services.reloads.exchanged(
+    services.reloads.record_exchange(
         services.now(),
         replaced,
         previous.settings.clone(),
@@ -65,8 +65,8 @@ pub async fn roll_back(
     });
     tracing::warn!("plugins rolled back");
     // The plugins are not in the database, so there is no common transaction.
-    let entry =
-        audit::entry(services, Event::PluginsRolledBack, by).with("plugins", loaded(services));
+    let entry = audit::entry(services, Event::PluginsRolledBack, by)
+        .with("plugins", loaded_plugins(services));
     if let Err(error) = services.store.append_audit(vec![entry]).await {
         tracing::error!(%error, "audit entry of the plugin rollback not written");
     }
@@ -121,7 +121,7 @@ pub async fn reload(services: &Services, by: &AuditContext) -> Result<Reload, Re
             tracing::info!(plugins = names.join(", "), "plugins reloaded");
             // The plugins are not in the database, so there is no common transaction.
             let entry = audit::entry(services, Event::PluginsReloaded, by)
-                .with("plugins", loaded(services));
+                .with("plugins", loaded_plugins(services));
             if let Err(error) = services.store.append_audit(vec![entry]).await {
                 tracing::error!(%error, "audit entry of the plugin reload not written");
             }
@@ -141,7 +141,7 @@ pub async fn reload(services: &Services, by: &AuditContext) -> Result<Reload, Re
 }
 
 /// Returns the loaded plugins for the audit log, each with its version and the digest of its file.
-fn loaded(services: &Services) -> Vec<serde_json::Value> {
+fn loaded_plugins(services: &Services) -> Vec<serde_json::Value> {
     let identities = services
         .plugins
         .status()
@@ -172,7 +172,7 @@ async fn exchange(services: &Services) -> Result<Vec<String>, ReloadError> {
         .plugins
         .reload(plugin_specs(&settings.plugins)?)
         .await?;
-    services.reloads.exchanged(
+    services.reloads.record_exchange(
         services.now(),
         replaced,
         table(&settings),

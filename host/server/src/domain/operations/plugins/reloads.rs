@@ -68,7 +68,6 @@ pub enum ReloadError {
     Load(#[from] LoadError),
 }
 
-/// Returns the plugins' table of the settings.
 pub(crate) fn table(settings: &config::Settings) -> serde_json::Value {
     serde_json::to_value(&settings.plugins).unwrap_or_default()
 }
@@ -84,7 +83,7 @@ impl Reloads {
     }
 
     /// Records an exchange with plugins of these settings. `started_with` are the settings of the start.
-    pub(crate) fn exchanged(
+    pub(crate) fn record_exchange(
         &self,
         until: Timestamp,
         set: PluginSet,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config;
 use assent_model::secret::{Digest, Secret};
-use assent_model::text::decoded;
+use assent_model::text::to_utf8;
 use assent_plugin_host::{
     CallLimits, Credential, CredentialGrant, HttpGrant, OnFailure, PluginSpec, Role, Trust,
 };
@@ -175,7 +175,7 @@ pub fn read_secret(setting: &str, file: &Path) -> Result<Secret, SecretFileError
         return Err(error(format!("it is longer than {LONGEST_SECRET} bytes")));
     }
     let text = std::fs::read(file)
-        .and_then(decoded)
+        .and_then(to_utf8)
         .map_err(|reason| error(reason.to_string()))?;
     match text.trim() {
         "" => Err(error("it is empty".to_owned())),

@@ -38,8 +38,8 @@ pub async fn families(services: &Services) -> Vec<Family> {
 }
 
 fn overload(services: &Services) -> [Family; 4] {
-    let rejected = services.admission.rejected();
-    let executing = services.admission.executing();
+    let rejected = services.admission.rejected_requests();
+    let executing = services.admission.executing_requests();
     [
         Family::counters(
             "assent_http_rejected_requests",

@@ -1,10 +1,12 @@
 //! The metrics of this instance, except those of the store and the plugins.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use tracing_appender::non_blocking::ErrorCounter;
 
 use crate::domain::operations::traffic::request_metrics::RequestMetrics;
 use assent_model::approval::{Approval, ApprovalSubject};
@@ -178,5 +180,50 @@ impl LogoutCounts {
         });
         let help = "Attempts to deliver logout tokens to applications";
         Family::counters("assent_logout_deliveries", help, samples)
+    }
+}
+
+/// Counts the log lines that no reader received.
+#[derive(Clone, Debug)]
+pub struct LostLogLines {
+    dropped: ErrorCounter,
+    unwritten: Arc<AtomicU64>,
+}
+
+impl LostLogLines {
+    /// Returns the sum of the lines that were dropped because too many waited, and of `unwritten` lines.
+    pub const fn new(dropped: ErrorCounter, unwritten: Arc<AtomicU64>) -> Self {
+        Self { dropped, unwritten }
+    }
+
+    /// Returns the number of lost lines.
+    pub fn count(&self) -> u64 {
+        let dropped = u64::try_from(self.dropped.dropped_lines()).unwrap_or(u64::MAX);
+        dropped.saturating_add(self.unwritten.load(Ordering::Relaxed))
+    }
+}
+
+/// The number of restarts of each background task, by its name.
+#[derive(Debug, Default)]
+pub struct TaskRestarts(std::sync::Mutex<BTreeMap<&'static str, u64>>);
+
+impl TaskRestarts {
+    /// Registers a task that was not restarted yet.
+    pub fn register(&self, task: &'static str) {
+        self.restarts().entry(task).or_default();
+    }
+
+    /// Counts a restart of a task.
+    pub fn count(&self, task: &'static str) {
+        *self.restarts().entry(task).or_default() += 1;
+    }
+
+    /// Returns the restarts of all tasks.
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        self.restarts().clone()
+    }
+
+    fn restarts(&self) -> MutexGuard<'_, BTreeMap<&'static str, u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

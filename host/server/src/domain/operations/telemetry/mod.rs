@@ -1,9 +1,7 @@
 //! What the server reports about itself: metrics, spans and the references of errors.
 
 pub mod error_references;
-pub mod lost_log_lines;
 pub mod metric_families;
 pub mod metrics;
 pub mod process_metrics;
 pub mod span_sampler;
-pub mod task_restarts;

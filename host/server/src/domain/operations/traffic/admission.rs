@@ -97,12 +97,12 @@ impl Admission {
     }
 
     /// Returns the number of rejected requests of each class since the start.
-    pub fn rejected(&self) -> [(RequestClass, u64); 3] {
+    pub fn rejected_requests(&self) -> [(RequestClass, u64); 3] {
         RequestClass::ALL.map(|class| (class, self.counts(class).rejected.load(Ordering::Relaxed)))
     }
 
     /// Returns the number of executing requests of each class.
-    pub fn executing(&self) -> [(RequestClass, usize); 3] {
+    pub fn executing_requests(&self) -> [(RequestClass, usize); 3] {
         RequestClass::ALL.map(|class| (class, self.counts(class).executing.load(Ordering::Relaxed)))
     }
 
@@ -184,7 +184,7 @@ mod tests {
         requests.push(begin(&admission, Application, 100));
         assert_eq!(admitted(&admission), [false, false, false]);
         assert_eq!(
-            admission.rejected(),
+            admission.rejected_requests(),
             [(Application, 1), (User, 2), (Administration, 3)]
         );
         drop(requests);

@@ -14,7 +14,7 @@ use approval::of_login;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use record::LIFE;
-use record::{RecordedStep, fail, opened, record_step, step_record, unsealed};
+use record::{RecordedStep, fail, open_steps, open_value, record_step, step_record};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -60,7 +60,7 @@ pub enum DerivedValue {
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn derived(
+pub fn derived_value(
     services: &Services,
     id: TestSignInId,
     what: DerivedValue,
@@ -242,7 +242,7 @@ pub async fn open(
     let test_sign_in = services.store.test_sign_in(id).await?;
     let request = RequestMarks {
         address: address(services, id),
-        request_id: derived(services, id, DerivedValue::Message)?,
+        request_id: derived_value(services, id, DerivedValue::Message)?,
         login_hint: signed_in.user.name.clone(),
     };
     Ok(test_sign_in.and_then(|test_sign_in| {
@@ -281,7 +281,7 @@ pub async fn record_login(services: &Services, login: &Login) -> Result<Transiti
 /// If the database or the cryptographic library fails.
 pub async fn cause(services: &Services, id: TestSignInId) -> Result<Option<String>, InternalError> {
     let (records, _) = services.store.test_sign_in_steps(id).await?;
-    let failed = opened(services, records)?
+    let failed = open_steps(services, records)?
         .into_iter()
         .rfind(|(_, _, note)| !note.succeeded);
     Ok(failed.map(|(_, _, note)| note.detail))
@@ -352,7 +352,7 @@ pub async fn show(
         }));
     }
     let (records, result) = services.store.test_sign_in_steps(id).await?;
-    let mut steps = opened(services, records)?;
+    let mut steps = open_steps(services, records)?;
     // The sign-in's own rows are newer than the recorded steps.
     for step in of_login(services, &test_sign_in).await? {
         steps.retain(|(known, ..)| *known != step.0);
@@ -360,7 +360,7 @@ pub async fn show(
     }
     steps.sort_by_key(|(name, ..)| *name);
     let result = result
-        .map(|sealed| unsealed(services, &sealed))
+        .map(|sealed| open_value(services, &sealed))
         .transpose()?;
     Ok(Some(TestSignInReport {
         test_sign_in,
@@ -374,7 +374,7 @@ pub async fn show(
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn changed(
+pub async fn wait_for_change(
     services: &Arc<Services>,
     console: &Console,
     id: TestSignInId,

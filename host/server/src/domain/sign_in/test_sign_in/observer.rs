@@ -8,7 +8,7 @@ use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::sign_in::context::{
     Admission, Agreement, NoObserver, Observation, SignInEvent, SignInObserver,
 };
-use crate::domain::sign_in::test_sign_in::record::{fail, record_step, refused};
+use crate::domain::sign_in::test_sign_in::record::{fail, record_denial, record_step};
 use crate::domain::{InternalError, Services};
 use assent_model::id::{LoginId, TestSignInId, UserId};
 use assent_model::purpose::SignInPurpose;
@@ -85,7 +85,7 @@ impl TestSignInObserver<'_> {
                     None => return Ok(()),
                 }
             }
-            SignInEvent::Denied(reason) => return refused(services, id, reason).await,
+            SignInEvent::Denied(reason) => return record_denial(services, id, reason).await,
         };
         record_step(services, id, step, detail).await
     }

@@ -42,15 +42,15 @@ pub(super) fn step_record(
     Ok(StepRecord {
         name,
         at: services.now(),
-        sealed: sealed(services, &json!(note))?,
+        sealed: seal_value(services, &json!(note))?,
     })
 }
 
-pub(super) fn sealed(services: &Services, value: &Value) -> Result<String, InternalError> {
+pub(super) fn seal_value(services: &Services, value: &Value) -> Result<String, InternalError> {
     Ok(services.seal("test-sign-in", value.to_string().as_bytes())?)
 }
 
-pub(super) fn unsealed(services: &Services, sealed: &str) -> Result<Value, InternalError> {
+pub(super) fn open_value(services: &Services, sealed: &str) -> Result<Value, InternalError> {
     Ok(
         serde_json::from_slice(&services.sealing_keys.open("test-sign-in", sealed)?)
             .unwrap_or_default(),
@@ -61,7 +61,7 @@ pub(super) fn unsealed(services: &Services, sealed: &str) -> Result<Value, Inter
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
-pub async fn refused(
+pub async fn record_denial(
     services: &Services,
     id: TestSignInId,
     why: &SignInDenied,
@@ -148,13 +148,13 @@ pub async fn fail(
 pub type RecordedStep = (TestSignInStep, Timestamp, StepNote);
 
 /// Returns the recorded steps in their order.
-pub(super) fn opened(
+pub(super) fn open_steps(
     services: &Services,
     records: Vec<StepRecord>,
 ) -> Result<Vec<RecordedStep>, InternalError> {
     let mut steps = Vec::new();
     for StepRecord { name, at, sealed } in records {
-        let note: Option<StepNote> = serde_json::from_value(unsealed(services, &sealed)?).ok();
+        let note: Option<StepNote> = serde_json::from_value(open_value(services, &sealed)?).ok();
         steps.extend(note.map(|note| (name, at, note)));
     }
     Ok(steps)
@@ -184,7 +184,7 @@ pub async fn end(
         .with("outcome", outcome.as_str());
     let end = TestSignInResult {
         outcome,
-        result: sealed(services, &result)?,
+        result: seal_value(services, &result)?,
         family,
         entry,
     };

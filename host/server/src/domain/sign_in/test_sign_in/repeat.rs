@@ -19,7 +19,7 @@ const LOOKS: u32 = 50;
 ///
 /// # Errors
 /// If the database fails.
-pub async fn claimed(
+pub async fn repeated_test_sign_in(
     services: &Services,
     id: TestSignInId,
     browser: Digest,

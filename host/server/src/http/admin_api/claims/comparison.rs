@@ -13,8 +13,7 @@ use crate::domain::admin::{
 };
 use crate::http::admin_api::claims::preview_view::{PreviewView, view};
 use crate::http::admin_api::context::Context;
-use crate::http::admin_api::input::Body;
-use crate::http::admin_api::values::id_of;
+use crate::http::admin_api::input::{Body, id_of};
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::id::Did;
 use assent_plugin_host::{Candidate, LogLine, Sink};
@@ -100,8 +99,7 @@ struct DifferenceView {
     candidate: Option<Value>,
 }
 
-/// Decodes the component of a candidate.
-fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
+fn decode_component(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     let component = component.map(|text| STANDARD.decode(text)).transpose();
     let component = component.ok().filter(|bytes| {
         bytes
@@ -158,7 +156,7 @@ pub(super) async fn compare(
     } = candidate;
     let candidate = Candidate {
         plugin,
-        component: decoded(component)?,
+        component: decode_component(component)?,
         config,
     };
     let command = TryCandidate {

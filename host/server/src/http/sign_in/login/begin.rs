@@ -24,7 +24,6 @@ pub(crate) struct BegunLogin {
 }
 
 impl BegunLogin {
-    /// The login, for a response.
     pub(crate) const fn open(&self) -> OpenLogin {
         match self.is_stored {
             true => OpenLogin::Stored(self.login.id),

@@ -23,7 +23,6 @@ pub(super) enum ProtocolAnswer {
 }
 
 impl ProtocolAnswer {
-    /// Returns the response with which the browser delivers the answer of this login.
     pub(super) async fn deliver(
         &self,
         services: &Services,

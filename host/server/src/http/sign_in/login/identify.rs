@@ -83,7 +83,7 @@ pub(crate) async fn identify(posted: LoginPost) -> Result<Response, PageError> {
     // report.
     let standing = browser
         .known_users(services)
-        .standing(services, &valid)
+        .status_for(services, &valid)
         .await?;
     if standing == BrowserStatus::Unknown
         && let Err(exhausted) = services

@@ -49,7 +49,6 @@ pub enum Completion {
 }
 
 impl Completion {
-    /// The stored answer.
     fn answer(&self) -> LoginAnswer {
         let signed_in = |session, is_new, grant: Option<&IssuedGrant>| LoginAnswer::SignedIn {
             session,
@@ -118,7 +117,6 @@ impl IssuedGrant {
         }
     }
 
-    /// The id of the authorization code.
     fn code(&self) -> Option<FamilyId> {
         match self {
             Self::Code(code) => Some(code.id),
@@ -126,7 +124,6 @@ impl IssuedGrant {
         }
     }
 
-    /// The session of the grant.
     const fn session(&self) -> SessionId {
         match self {
             Self::Code(code) => code.subject.session_id,
@@ -243,8 +240,8 @@ impl UnrecordedUse {
         if let Some(application) = &self.application {
             deferred::record_use(db, application, now)?;
         }
-        if let Some(of_user) = &self.of_user {
-            deferred::record_account_use(db, of_user, now)?;
+        if let Some((user, application)) = &self.of_user {
+            deferred::record_account_use(db, *user, application, now)?;
         }
         Ok(())
     }

@@ -90,54 +90,54 @@ impl std::fmt::Display for Network {
 /// A key by which requests are counted, as the log shows it: ids and networks, and nothing that a user typed.
 pub trait LoggedKey {
     /// Returns the text for the log.
-    fn logged(&self) -> String;
+    fn log_text(&self) -> String;
 }
 
 impl LoggedKey for Network {
-    fn logged(&self) -> String {
+    fn log_text(&self) -> String {
         self.to_string()
     }
 }
 
 impl LoggedKey for UserId {
-    fn logged(&self) -> String {
+    fn log_text(&self) -> String {
         self.to_string()
     }
 }
 
 impl LoggedKey for DeviceId {
-    fn logged(&self) -> String {
+    fn log_text(&self) -> String {
         self.to_string()
     }
 }
 
 impl LoggedKey for TypedName {
-    fn logged(&self) -> String {
+    fn log_text(&self) -> String {
         HIDDEN.to_owned()
     }
 }
 
 impl LoggedKey for BrowserKey {
-    fn logged(&self) -> String {
+    fn log_text(&self) -> String {
         HIDDEN.to_owned()
     }
 }
 
 impl LoggedKey for &str {
-    fn logged(&self) -> String {
+    fn log_text(&self) -> String {
         (*self).to_owned()
     }
 }
 
 impl LoggedKey for () {
-    fn logged(&self) -> String {
+    fn log_text(&self) -> String {
         "all".to_owned()
     }
 }
 
 /// A client or a channel, in a network.
 impl<T: Display> LoggedKey for (T, Network) {
-    fn logged(&self) -> String {
+    fn log_text(&self) -> String {
         format!("{} {}", self.0, self.1)
     }
 }

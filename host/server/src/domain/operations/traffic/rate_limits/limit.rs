@@ -173,7 +173,7 @@ impl<K: LoggedKey> Limit<K> {
         {
             tracing::warn!(
                 limit = %format_args!("rate_limits.{}", self.name),
-                key = key.logged(),
+                key = key.log_text(),
                 "rate limit exceeded; if all clients have one IP address, check http.trusted_proxies"
             );
         }

@@ -1,7 +1,0 @@
-//! The targets of spans that are exported as parts of a trace.
-
-/// The target of spans that are exported as parts of a trace. Log lines never contain these spans. Without an exporter,
-/// or in a request without a trace, they cost almost nothing. They contain no name, address, token or claim.
-pub const SPANS: &str = "assent::spans";
-/// The target of root spans, with which a trace begins: a request, or a delivery in the background.
-pub const ROOT_SPANS: &str = "assent::root_spans";
