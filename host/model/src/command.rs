@@ -260,7 +260,7 @@ pub const fn must_be_classified<T: Classified>() {}
 ///
 /// - `target`: the user, application or other object that the command changes;
 /// - `protected`: the field may need an approval, so the use case must check it;
-/// - `owner`: the same, and only an owner may set it;
+/// - `owner`: the same, and the use case must reject other callers than owners;
 /// - `protected explained`, `owner explained`: a sentence of the summary explains the field, so the list of members
 ///   omits its value;
 /// - `harmless`: the field never needs an approval;

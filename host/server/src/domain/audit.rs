@@ -35,9 +35,6 @@ pub(crate) fn retention(services: &Services) -> Duration {
 
 /// Writes the summary entries about repeated requests for sign-ins. If a name is typed often in one network, one entry
 /// has the count of the requests after the first.
-///
-/// # Errors
-/// If the database fails.
 pub async fn sum_up_repeated(services: &Services) -> Result<(), InternalError> {
     /// The number of repeated requests that are read at a time.
     const SLICE: u32 = 100;
@@ -96,9 +93,6 @@ pub fn moment(text: &str) -> Option<Timestamp> {
 }
 
 /// Returns up to `limit` entries, the latest first. With `before`, only entries before that entry.
-///
-/// # Errors
-/// If the database fails.
 pub async fn list(
     services: &Services,
     filter: &AuditFilter,
@@ -109,9 +103,6 @@ pub async fn list(
 }
 
 /// Returns up to `limit` recent entries about a user, the latest first. With `before`, only entries before that entry.
-///
-/// # Errors
-/// If the database fails.
 pub async fn of_user(
     services: &Services,
     user: UserId,

@@ -1,8 +1,9 @@
 //! The use cases of the server, independent of their transport (`http`) and protocol (`oidc`).
 //!
 //! Each returns an outcome that the caller renders. No use case depends on axum or SQL.
-
-#![warn(clippy::missing_errors_doc)]
+//!
+//! Every function that reads or writes returns an internal error if the database or the cryptographic library fails.
+//! Sections `# Errors` name only what a caller handles beyond that.
 
 pub mod accounts;
 pub mod admin;

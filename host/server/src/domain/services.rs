@@ -131,9 +131,6 @@ impl Services {
     }
 
     /// Seals `plain` for `purpose`.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn seal(&self, purpose: &str, plain: &[u8]) -> Result<String, KeyError> {
         self.sealing_keys
             .seal(purpose, plain, self.now(), &*self.entropy)

@@ -39,3 +39,27 @@ impl From<Management> for ManagementView {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::admin::{
+        AccountChange, ClientChange, GroupUpdate, ServiceProviderChange, UserChange,
+    };
+    use assent_model::command::{Change, MemberClass};
+
+    /// The use case of an update rejects the callers of an owner-only member. So a new one needs its own check first.
+    #[test]
+    fn each_owner_only_member_is_known() {
+        let members = [
+            UserChange::MEMBERS,
+            AccountChange::MEMBERS,
+            GroupUpdate::MEMBERS,
+            ClientChange::MEMBERS,
+            ServiceProviderChange::MEMBERS,
+        ];
+        let owner_only = members.into_iter().flatten();
+        let owner_only = owner_only.filter(|member| member.class == MemberClass::OwnerOnly);
+        let names: Vec<&str> = owner_only.map(|member| member.name).collect();
+        assert_eq!(names, ["console_role", "admin_scopes"]);
+    }
+}

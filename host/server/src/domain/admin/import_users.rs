@@ -447,9 +447,6 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
 }
 
 /// Saves the users of a checked table. If a user changed since the check, only that row is rejected.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub async fn save_users(
     services: &Services,
     by: &AuditContext,

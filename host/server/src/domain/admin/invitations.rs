@@ -153,9 +153,6 @@ async fn users(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
 }
 
 /// Creates a link for a user in this version. It replaces an earlier link of an invited user.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub(super) async fn insert_link(
     recorder: &Recorder<'_>,
     user: &User,

@@ -8,7 +8,7 @@ use assent_model::application::RegisteredApplication;
 use assent_model::audit::Event;
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
-use assent_store::{AdminWrite, ExpectedVersions};
+use assent_store::AdminWrite;
 
 /// Returns the logo of an application.
 ///
@@ -67,12 +67,7 @@ impl LogoChange {
     async fn execute(&self, recorder: &Recorder<'_>) -> Result<Execution<()>> {
         let id = self.application.id();
         let writes = logo_change(recorder, id, self.before.clone(), self.after.clone());
-        // A concurrent deletion of the application is detected.
-        let expected = ExpectedVersions {
-            applications: vec![(id.clone(), self.application.version())],
-            ..ExpectedVersions::default()
-        };
-        recorder.execute(expected, writes).await
+        recorder.write(writes).await
     }
 }
 

@@ -1,12 +1,4 @@
 //! The use cases of administrators: applications, users, accounts, groups, enrolments.
-//!
-//! Every function that reads or writes returns an internal error if the database fails. Sections `# Errors` name only
-//! what a caller handles beyond that.
-
-#![allow(
-    clippy::missing_errors_doc,
-    reason = "the failure of the database is stated once, above"
-)]
 
 mod access;
 mod accounts;

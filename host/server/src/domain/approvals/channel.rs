@@ -66,9 +66,6 @@ pub fn is_enough(services: &Services, asker: Asker<'_>, authentication: &Authent
 
 /// Returns whether an authentication is sufficient for an application, like [`is_enough`], and reads the application's
 /// settings.
-///
-/// # Errors
-/// If the database fails.
 pub async fn is_enough_at(
     services: &Services,
     application: &Did,
@@ -92,9 +89,6 @@ pub async fn is_enough_at(
 /// Returns whether an authentication is sufficient for a sign-in, like [`is_enough`]. If the sign-in requires a device,
 /// no vendor's result is sufficient. If the `acr` is not the one that the application requires, the application
 /// receives an error at the end of the sign-in.
-///
-/// # Errors
-/// If the database fails.
 pub async fn is_enough_for(
     services: &Services,
     request: &LoginRequest,
@@ -178,9 +172,6 @@ pub fn trusted(request: &LoginRequest) -> &'static [Trust] {
 /// Returns the letters that the waiting page and the vendor's app both show (`binding_message`, OpenID Connect CIBA
 /// Core section 7.1). With them the user can check that the approval is for the own browser. The letters are derived
 /// from the request, so each instance shows the same. They cannot be guessed from the request's identifier.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn binding(services: &Services, approval: ApprovalId) -> Result<String, InternalError> {
     let code = services
         .root_secret
@@ -216,9 +207,6 @@ fn callback_id(services: &Services, channel: &str) -> Result<String, InternalErr
 }
 
 /// Returns the channel of the callback address with this identifier.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn called_back(services: &Services, id: &str) -> Result<Option<ChannelInfo>, InternalError> {
     for channel in services.plugins.channels() {
         if bool::from(

@@ -32,9 +32,6 @@ impl Prompt {
 
 /// Returns the prompt of a request, in the language of the device. Returns `None` if the summary of its protected
 /// action has changed since the request. A pending request ends then.
-///
-/// # Errors
-/// If the store fails.
 pub async fn prompt_of(
     services: &Services,
     approval: Approval,
@@ -59,9 +56,6 @@ pub async fn prompt_of(
 }
 
 /// Returns the prompts of these requests, without those that ended.
-///
-/// # Errors
-/// If the store fails.
 pub async fn prompts_of(
     services: &Services,
     approvals: Vec<Approval>,

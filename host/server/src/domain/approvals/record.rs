@@ -64,9 +64,6 @@ pub(crate) fn audit_note(
 const READ: u32 = 200;
 
 /// Records the cancelled sign-ins and the expired requests, each once.
-///
-/// # Errors
-/// If the store fails.
 pub async fn record_ends(services: &Services) -> Result<(), InternalError> {
     loop {
         let now = services.now();

@@ -34,9 +34,6 @@ use assent_telemetry::SPANS;
 /// `standing` says whether the user of the name signed in in this browser before. The rate limits count a request from
 /// a stale browser like one from a known browser. Therefore the response does not reveal the report either. Such a
 /// request reaches the devices only within the number of pending requests for unknown browsers.
-///
-/// # Errors
-/// If the store fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "approval.request")]
 pub async fn ask(
     services: &Arc<Services>,
@@ -76,9 +73,6 @@ pub async fn ask(
 ///
 /// It is written although a limit was reached. The rate limit of login pages bounds these writes. The queries are the
 /// same for any name.
-///
-/// # Errors
-/// If the store fails.
 pub async fn refuse(
     services: &Services,
     login: &Login,
@@ -129,9 +123,6 @@ pub(crate) async fn ask_by_scan(
 /// Requests the approval of a protected action from the devices of the administrator. In the console, `device` approved
 /// the session. The limits of typed names therefore do not apply, as with a QR sign-in. A caller with a token is not
 /// authenticated by the administrator's device, so a cooldown holds its request.
-///
-/// # Errors
-/// If the store fails.
 pub(crate) async fn ask_about_action(
     services: &Arc<Services>,
     action: &RequestedAction,
@@ -157,9 +148,6 @@ pub(crate) async fn ask_about_action(
 }
 
 /// Waits until an approval is no longer pending: it was decided, or it expired.
-///
-/// # Errors
-/// If the store fails.
 pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
     let mut listener = services.store.listen([Change::Approval(approval)]);
     loop {
@@ -172,9 +160,6 @@ pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), In
 }
 
 /// Cancels a pending request, because the user cancelled the sign-in in the browser.
-///
-/// # Errors
-/// If the store fails.
 pub async fn cancel(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
     Ok(services
         .store
@@ -184,9 +169,6 @@ pub async fn cancel(services: &Services, approval: ApprovalId) -> Result<(), Int
 
 /// Ends the cooldown of a device's user at the user's request, and sends the requests that it held. Returns whether
 /// there was a cooldown.
-///
-/// # Errors
-/// If the database fails.
 pub async fn lift_cooldown(
     services: &Services,
     device: &Device,

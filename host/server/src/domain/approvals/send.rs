@@ -52,9 +52,6 @@ pub(super) fn send_stored(
 
 /// Sends requests with an expired lease: requests that another instance did not send, and requests that a cooldown
 /// held.
-///
-/// # Errors
-/// If the database fails.
 pub(super) async fn take_over(services: &Arc<Services>) -> Result<(), InternalError> {
     services.store.release_held_requests(services.now()).await?;
     let busy = services.leased_work.leases().dispatches.len();

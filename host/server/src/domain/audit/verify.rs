@@ -67,9 +67,6 @@ pub enum ExportError {
 
 /// Verifies the log of a database: all of it, or about the last `most` entries. It uses constant memory, and other
 /// writes may continue.
-///
-/// # Errors
-/// If the database fails.
 pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreError> {
     let mut verdict = Verdict::default();
     // The root is read first. All entries that it covers must then be in the later reads.
@@ -114,9 +111,6 @@ pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreEr
 
 /// Compares the log with heads of an earlier time. Each entry must still be there unchanged, unless retention deleted
 /// it.
-///
-/// # Errors
-/// If the database fails.
 pub async fn compare_heads(store: &Store, heads: &Heads) -> Result<Option<LaneBreak>, StoreError> {
     for (lane, mark) in heads.iter() {
         let anchor = store.audit_anchor(lane).await?.mark;

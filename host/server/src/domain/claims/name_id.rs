@@ -19,9 +19,6 @@ pub enum MissingName {
 ///
 /// Without the root secret, opaque names cannot be distinguished from random texts. They begin with an underscore, so
 /// that they are valid as `xs:ID`, which some service providers require.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn name_id_for(
     services: &Services,
     provider: &ServiceProvider,

@@ -46,9 +46,6 @@ pub struct ClaimSubject<'a> {
 /// Returns the `sub` claim: the identifier of a user for an application (OpenID Connect Core section 8). Without the
 /// root secret, a pairwise identifier cannot be distinguished from a random text. It is the same in all applications of
 /// a sector.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn subject_of(
     services: &Services,
     application: &Application,
@@ -69,9 +66,6 @@ pub fn subject_of(
 
 /// Returns the `sid` claim: the identifier of a session for an application. A pairwise identifier differs by sector,
 /// like `sub`. With a common `sid`, several applications could find out that two users are the same.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn sid_of(
     services: &Services,
     application: &Application,

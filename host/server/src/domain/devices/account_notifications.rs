@@ -26,9 +26,6 @@ pub fn shown_since(now: Timestamp) -> Timestamp {
 
 /// Returns the notifications that the owner has not read on this device, the oldest first. They do not include changes
 /// that were made with this device.
-///
-/// # Errors
-/// If the database fails.
 pub async fn unread_notifications(
     services: &Services,
     device: &Device,
@@ -42,9 +39,6 @@ pub async fn unread_notifications(
 }
 
 /// Records that the owner has read the notifications up to this entry.
-///
-/// # Errors
-/// If the database fails.
 pub async fn mark_read(
     services: &Services,
     device: &Device,

@@ -39,9 +39,6 @@ pub enum RenameOutcome {
 }
 
 /// Renames a user's device.
-///
-/// # Errors
-/// If the database fails.
 pub async fn rename(
     services: &Services,
     owner: UserId,
@@ -88,9 +85,6 @@ pub struct DeviceInbox {
 /// Returns the pending requests of a device's owner, and the notifications. It waits up to `patience` seconds while the
 /// pending requests are those that the device shows, `seen`, and there are no notifications after `known`. `None` if
 /// the device is revoked. The requests are in `language`.
-///
-/// # Errors
-/// If the database fails.
 pub async fn request(
     services: &Services,
     device: &Device,
@@ -190,9 +184,6 @@ async fn with_logos(
 }
 
 /// Sets or removes the push subscription of a device. Returns `false` if the subscription is invalid.
-///
-/// # Errors
-/// If the database fails.
 pub async fn set_push(
     services: &Services,
     device: &Device,
@@ -225,14 +216,11 @@ pub struct OwnDevice {
 }
 
 /// Returns the devices of a user, the last enrolled first.
-///
-/// # Errors
-/// If the database fails.
 pub async fn all_of(services: &Services, user: UserId) -> Result<Vec<OwnDevice>, InternalError> {
+    let devices = services.store.devices_of(user).await?.into_iter().rev();
     let uses = services.store.device_uses(user).await?;
     let passkeys = services.store.passkeys_of(user).await?;
     let mut origins = services.store.device_origins(user).await?;
-    let devices = services.store.devices_of(user).await?.into_iter().rev();
     let own = |device: Device| {
         Some(OwnDevice {
             used_at: uses.get(&device.id).copied(),
@@ -240,7 +228,7 @@ pub async fn all_of(services: &Services, user: UserId) -> Result<Vec<OwnDevice>,
             passkey_sign_in: passkeys
                 .get(&device.id)
                 .is_some_and(|passkey| passkey.is_agreed()),
-            // A device that was enrolled between the two queries is not in this list.
+            // A device that was revoked between the queries is not in this list.
             origin: origins.remove(&device.id)?,
             device,
         })
@@ -249,9 +237,6 @@ pub async fn all_of(services: &Services, user: UserId) -> Result<Vec<OwnDevice>,
 }
 
 /// Returns the device with this identifier, if it belongs to this user and is not revoked.
-///
-/// # Errors
-/// If the database fails.
 pub async fn of_owner(
     services: &Services,
     user: UserId,
@@ -273,9 +258,6 @@ pub enum DeviceToRevoke {
 }
 
 /// Searches the device that this user removes.
-///
-/// # Errors
-/// If the database fails.
 pub async fn to_revoke(
     services: &Services,
     user: UserId,
@@ -290,9 +272,6 @@ pub async fn to_revoke(
 }
 
 /// Revokes a device, and signs out the browsers that it signed in. `None` if it was revoked before.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn revoke(
     services: &Arc<Services>,
     device: &Device,

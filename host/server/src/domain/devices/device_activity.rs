@@ -56,9 +56,6 @@ pub enum PastOutcome {
 }
 
 /// Returns the outcomes of the last requests to a device's owner, on any device, the latest first.
-///
-/// # Errors
-/// If the database fails.
 pub async fn past_requests(
     services: &Services,
     device: &Device,

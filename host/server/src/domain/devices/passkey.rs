@@ -39,9 +39,6 @@ pub enum PasskeyStatus {
 }
 
 /// Returns the status of a device's passkey.
-///
-/// # Errors
-/// If the database fails.
 pub async fn passkey_status(
     services: &Services,
     device: &Device,
@@ -132,9 +129,6 @@ impl PasskeyAddition {
 }
 
 /// Adds the passkey that the browser made (section 7.1).
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn add(
     services: &Arc<Services>,
     device: &Device,

@@ -124,9 +124,6 @@ pub(crate) fn user_handle(device: DeviceId) -> Uuid {
 }
 
 /// Adds the passkey that the browser created for the agreement (section 7.1), in place of the previous one.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn add(
     services: &Arc<Services>,
     device: &Device,

@@ -51,9 +51,6 @@ pub fn random_codes(services: &Services, user: UserId, now: Timestamp) -> NewRec
 /// Returns the codes of a batch for the browser with this secret, and their stored form. They are derived, so that the
 /// page that shows them can show them again while they are pending, and no table has them. As for the secrets of a
 /// sign-in, a copy of the database with the root secret is not sufficient to derive them.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn derived_codes(
     services: &Services,
     user: UserId,
@@ -86,9 +83,6 @@ pub type NewRecoveryCodes = (Vec<RecoveryCode>, Vec<(RecoveryCodeId, Digest)>);
 
 /// Creates codes for the owner of a device. The earlier ones stay valid until the device confirms the new ones. Returns
 /// `None` if the owner may not sign in.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn create_on_device(
     services: &Services,
     device: &Device,
@@ -110,9 +104,6 @@ pub async fn create_on_device(
 
 /// Confirms that the codes of a batch are saved: they become valid, and the earlier ones invalid. Returns whether they
 /// are valid. `device` is set if a device confirms.
-///
-/// # Errors
-/// If the database fails.
 pub async fn confirm(
     services: &Arc<Services>,
     user: UserId,
@@ -141,9 +132,6 @@ pub async fn confirm(
 }
 
 /// Returns the number of a user's unused codes.
-///
-/// # Errors
-/// If the database fails.
 pub async fn remaining_codes(services: &Services, user: UserId) -> Result<u32, InternalError> {
     Ok(services.store.recovery_codes_left(user).await?)
 }
@@ -154,9 +142,6 @@ pub async fn remaining_codes(services: &Services, user: UserId) -> Result<u32, I
 ///
 /// Returns `None` if the user does not have the code, has used it, or may not sign in. The queries are the same for a
 /// name that no user has.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn redeem(
     services: &Arc<Services>,
     name: &LoginName,

@@ -23,9 +23,6 @@ pub struct SamlKeySet {
 }
 
 /// Returns the unsealed key that signs for a service provider.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn signing_key(
     services: &Services,
     application: &Did,
@@ -37,9 +34,6 @@ pub async fn signing_key(
 }
 
 /// Returns the keys in a service provider's metadata.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn keys(services: &Services, application: &Did) -> Result<SamlKeySet, InternalError> {
     let mut signing = None;
     let mut published = Vec::new();
@@ -55,9 +49,6 @@ pub async fn keys(services: &Services, application: &Did) -> Result<SamlKeySet, 
 }
 
 /// Returns all keys of a service provider, each with its stage, the latest first.
-///
-/// # Errors
-/// If the database fails.
 pub async fn keys_with_stage(
     services: &Services,
     application: &Did,
@@ -78,9 +69,6 @@ async fn key_with_stage(
 }
 
 /// Returns the first key of a new service provider.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub async fn create_first_key(
     services: &Services,
     application: &Did,
@@ -129,9 +117,6 @@ pub enum KeyChange {
 }
 
 /// Publishes a service provider's next key. If one is published already, returns that one.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn renew(
     services: &Services,
     application: &Did,
@@ -161,9 +146,6 @@ pub async fn renew(
 }
 
 /// Activates a published key before its time.
-///
-/// # Errors
-/// If the database fails.
 pub async fn take_over(
     services: &Services,
     application: &Did,
@@ -189,9 +171,6 @@ pub async fn take_over(
 }
 
 /// Removes a key that does not sign from the metadata at once.
-///
-/// # Errors
-/// If the database fails.
 pub async fn withdraw(
     services: &Services,
     application: &Did,
@@ -217,9 +196,6 @@ pub async fn withdraw(
 /// Renews and deletes keys on time, if the clock of this instance can be trusted (see [`signing_keys::maintain`]).
 ///
 /// [`signing_keys::maintain`]: super::signing_keys::maintain
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     match services.store.trusted_now(&*services.clock).await? {
         Some(now) => maintain_at(services, now).await,
@@ -229,9 +205,6 @@ pub async fn maintain(services: &Services) -> Result<(), InternalError> {
 
 /// Publishes the next key of each service provider with a certificate that expires soon. This is early enough for its
 /// administrator to notice. Deletes expired keys.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     let ahead = services.settings.saml.certificate_publish_ahead.get();
     for application in services

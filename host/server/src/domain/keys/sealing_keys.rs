@@ -65,9 +65,6 @@ const fn generation(key: &WrappedKey) -> Option<u32> {
 
 /// Creates the next sealing key when all instances have a new master key. Seals values again with the current sealing
 /// key. Does nothing if the clock of this instance cannot be trusted.
-///
-/// # Errors
-/// If the database, the master key or the cryptographic library fails.
 pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     if services.master_keys.previous.is_none() && services.sealing_keys.all().len() == 1 {
         return Ok(());
@@ -79,9 +76,6 @@ pub async fn maintain(services: &Services) -> Result<(), InternalError> {
 }
 
 /// Does the work of [`maintain`] at this time.
-///
-/// # Errors
-/// If the database, the master key or the cryptographic library fails.
 pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     let wrapped = services.store.wrapped_keys().await?;
     let newest = wrapped.iter().filter_map(generation).max();
@@ -210,9 +204,6 @@ fn sealed_again(
 
 /// Deletes replaced sealing keys that no value needs any more. Does nothing if the clock of this instance cannot be
 /// trusted.
-///
-/// # Errors
-/// If the database fails.
 pub async fn delete_replaced(services: &Services) -> Result<(), InternalError> {
     if services.sealing_keys.all().len() == 1 {
         return Ok(());
@@ -224,9 +215,6 @@ pub async fn delete_replaced(services: &Services) -> Result<(), InternalError> {
 }
 
 /// Does the work of [`delete_replaced`] at this time.
-///
-/// # Errors
-/// If the database fails.
 pub async fn delete_replaced_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     let sealing = services.sealing_keys.key_at(now)?;
     let (generation, replaced) = (sealing.generation, sealing.seals_from);
@@ -314,9 +302,6 @@ pub enum ReplacementStage {
 }
 
 /// Returns the progress of the replacement of a master key.
-///
-/// # Errors
-/// If the database fails.
 pub async fn replacement(services: &Services) -> Result<Replacement, InternalError> {
     let wrapped = services.store.wrapped_keys().await?;
     let now = services.now();

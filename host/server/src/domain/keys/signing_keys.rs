@@ -69,9 +69,6 @@ pub enum RevocationOutcome {
 }
 
 /// Reads the keys again.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn reload(services: &Services) -> Result<(), InternalError> {
     let reading = services.key_ring.begin_reading();
     let stored = services.store.signing_keys().await?;
@@ -83,9 +80,6 @@ pub async fn reload(services: &Services) -> Result<(), InternalError> {
 /// Reloads the keys, and rotates and deletes them on time. Every instance calls it every few seconds. An instance
 /// changes nothing if its clock cannot be trusted. A clock that is far ahead would retire keys that still sign, and
 /// delete their private keys for all instances.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     reload(services).await?;
     if !is_work_due(services, services.now()) {
@@ -120,9 +114,6 @@ fn is_next_due(services: &Services, algorithm: SigningAlgorithm, now: Timestamp)
 
 /// Publishes next keys, deletes the private keys of retired keys, and deletes expired keys. If several instances
 /// publish a key at the same time, the store accepts one.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     reload(services).await?;
     let mut changed = false;
@@ -178,9 +169,6 @@ pub async fn verify_own(
 
 /// Publishes the algorithm's next key, unless one is published already. It signs from its activation time, or earlier
 /// with [`Takeover::Now`].
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn rotate(
     services: &Services,
     algorithm: SigningAlgorithm,
@@ -232,9 +220,6 @@ pub async fn rotate_and_compare(
 /// Revokes the key with this `kid`. If it signs, the next key takes over at once. If the next key is new, it is
 /// published first, and the call waits until each instance has read it. Clients can then find the key of a token at any
 /// instance.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn revoke(
     services: &Services,
     key_id: &str,

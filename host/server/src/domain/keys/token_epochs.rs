@@ -6,9 +6,6 @@ use assent_model::audit::{AuditContext, Event};
 /// Revokes all access and refresh tokens of all applications, on all instances at once, with a new token epoch. All
 /// sessions, operator tokens, unused enrolment links, open sign-ins and unused approvals end too. Returns the number of
 /// the epoch.
-///
-/// # Errors
-/// If the database fails.
 pub async fn revoke_all_tokens(
     services: &Services,
     by: &AuditContext,

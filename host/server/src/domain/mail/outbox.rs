@@ -58,9 +58,6 @@ pub(in crate::domain) fn purpose(id: EnrolmentId) -> String {
 }
 
 /// Returns a link, sealed for the outbox.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn seal_link(services: &Services, id: EnrolmentId, link: &str) -> Result<String, KeyError> {
     services.seal(&purpose(id), link.as_bytes())
 }

@@ -42,9 +42,6 @@ pub enum SignInStart {
 }
 
 /// Returns the applications that a user may use, in the order of their names.
-///
-/// # Errors
-/// If the database fails.
 pub async fn applications(
     services: &Services,
     user: &User,
@@ -102,9 +99,6 @@ fn origin_of(application: &RegisteredApplication) -> Option<String> {
 
 /// Returns the URI at which an application begins a sign-in with this server (OpenID Connect Core section 4). Returns
 /// `None` if the user may not use the application, or it has no such URI.
-///
-/// # Errors
-/// If the database fails.
 pub async fn login_address(
     services: &Services,
     user: &User,

@@ -19,9 +19,6 @@ use assent_model::user::User;
 const RECENT: u32 = 10 * 60;
 
 /// Returns a device of this user, and whether it is the last one.
-///
-/// # Errors
-/// If the database fails.
 pub async fn device(
     services: &Services,
     user: &User,
@@ -42,9 +39,6 @@ pub fn is_recent(services: &Services, signed_in: &BrowserSession) -> bool {
 
 /// Returns the time of creation of this user's valid recovery codes, if there are any. They include only codes that a
 /// device of the user created.
-///
-/// # Errors
-/// If the database fails.
 pub async fn codes_of(
     services: &Services,
     device: &Device,
@@ -73,9 +67,6 @@ pub enum Revocation {
 }
 
 /// Revokes a device, and signs out the browsers that it signed in.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn revoke(
     services: &Arc<Services>,
     signed_in: &BrowserSession,

@@ -26,9 +26,6 @@ pub struct VisibleClaims {
 
 /// Returns the claims about a user that an application receives. Returns `None` if the user may not use the
 /// application.
-///
-/// # Errors
-/// If the database fails.
 pub async fn seen_by(
     services: &Services,
     user: &User,

@@ -17,9 +17,6 @@ use assent_store::{ClaimedAction, DeviceWrite};
 
 /// Requests the approval of new codes from the user's device. Returns `None` if no device can receive the request: the
 /// device that approved the session was removed, belongs to a vendor, or received too many requests.
-///
-/// # Errors
-/// If the store fails.
 pub async fn ask_for_codes(
     services: &Arc<Services>,
     portal: &Console,
@@ -46,9 +43,6 @@ pub enum CodesRequest {
 }
 
 /// Returns the state of a request of this browser. `None` if there is no such request.
-///
-/// # Errors
-/// If the store fails.
 pub async fn codes_request(
     services: &Services,
     portal: &Console,
@@ -70,9 +64,6 @@ pub async fn codes_request(
 /// Creates the codes that the device approved. They become valid when the user confirms them. Until then a repeated
 /// request of the same session gets the same codes, because the response may have been lost. Returns `None` if there is
 /// no approval, or if it expired.
-///
-/// # Errors
-/// If the store fails.
 pub async fn create_codes(
     services: &Services,
     portal: &Console,
@@ -129,9 +120,6 @@ async fn are_pending(
 
 /// Confirms that the codes of a request are saved. They become valid, and the earlier ones invalid. Returns whether
 /// they are valid.
-///
-/// # Errors
-/// If the store fails.
 pub async fn confirm_codes(
     services: &Arc<Services>,
     portal: &Console,

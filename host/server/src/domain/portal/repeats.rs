@@ -31,9 +31,6 @@ impl EndForm {
 }
 
 /// Whether a form of this user has had its effect a moment ago, and the user may still sign in.
-///
-/// # Errors
-/// If the database fails.
 pub async fn was_sent(
     services: &Services,
     user: UserId,

@@ -9,9 +9,6 @@ use assent_model::user::User;
 use assent_store::OpenSession;
 
 /// Returns the open sessions of a user, the latest first.
-///
-/// # Errors
-/// If the database fails.
 pub async fn sessions(services: &Services, user: &User) -> Result<Vec<OpenSession>, InternalError> {
     Ok(services
         .store
@@ -27,9 +24,6 @@ pub struct EndedSession {
 }
 
 /// Ends a session of this user in another browser. Returns `None` if there is no such open session.
-///
-/// # Errors
-/// If the database fails.
 pub async fn end(
     services: &Services,
     user: &User,
@@ -47,9 +41,6 @@ pub async fn end(
 }
 
 /// Ends all sessions of this user except the current one.
-///
-/// # Errors
-/// If the database fails.
 pub async fn end_others(
     services: &Services,
     signed_in: &BrowserSession,

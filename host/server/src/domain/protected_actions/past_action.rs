@@ -85,9 +85,6 @@ impl TargetNames {
     }
 
     /// Returns the protected action of an entry, if there is one.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn action_of(
         &mut self,
         store: &Store,

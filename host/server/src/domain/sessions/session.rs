@@ -31,9 +31,6 @@ pub struct BrowserSession {
 
 /// Returns the signed-in user of the browser with this session cookie, if the session is valid and the user may sign
 /// in.
-///
-/// # Errors
-/// If the database fails.
 pub async fn current(
     services: &Services,
     cookie: &str,
@@ -92,9 +89,6 @@ pub fn latest_end(
 
 /// Returns a session for this user with a new identifier, and its cookie for the browser with this secret. The session
 /// begins when the sign-in is answered.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn prepare(
     services: &Services,
     user: User,
@@ -119,9 +113,6 @@ pub fn prepare(
 
 /// Returns the session with this id and its user, if it is open and the user may sign in, and the digest of its cookie.
 /// In contrast to [`current`], no cookie proves that the caller holds it.
-///
-/// # Errors
-/// If the database fails.
 pub async fn open(
     services: &Services,
     id: SessionId,
@@ -140,9 +131,6 @@ pub async fn open(
 ///
 /// The server notifies clients over the back channel. The returned service providers can be notified only through the
 /// browser.
-///
-/// # Errors
-/// If the database fails.
 pub async fn end(
     services: &Services,
     signed_in: &BrowserSession,
@@ -163,9 +151,6 @@ pub async fn end(
 }
 
 /// Ends the session with this `sid` like [`end`], in any browser. `by` is the actor.
-///
-/// # Errors
-/// If the database fails.
 pub async fn end_named(
     services: &Services,
     sid: String,
@@ -185,9 +170,6 @@ pub async fn end_named(
 
 /// Revokes the tokens of a session that has expired. A session that is still open remains, because the holder of only
 /// an ID token must not be able to sign out another browser.
-///
-/// # Errors
-/// If the database fails.
 pub async fn end_if_expired(services: &Services, sid: &str) -> Result<SessionEnd, InternalError> {
     let ended = services
         .store

@@ -160,9 +160,6 @@ fn obstacle_of(
 }
 
 /// Returns the user's account in the application: the stored one, or the one that an assignment implies.
-///
-/// # Errors
-/// If the database fails.
 pub async fn account_in(
     services: &Services,
     user: &User,
@@ -179,9 +176,6 @@ pub async fn account_in(
 }
 
 /// Returns the current access of a user to an application.
-///
-/// # Errors
-/// If the database fails.
 pub async fn access(
     services: &Services,
     user: &User,
@@ -198,9 +192,6 @@ pub async fn access(
 }
 
 /// Returns the reason why a user currently has no access to an application.
-///
-/// # Errors
-/// If the database fails.
 pub async fn access_denial(
     services: &Services,
     user: &User,
@@ -212,9 +203,6 @@ pub async fn access_denial(
 
 /// Returns the access of a signed-in user, like [`access`]. It stores the account that an assignment implies, so that
 /// the application identifies the user by one name from now on.
-///
-/// # Errors
-/// If the database fails.
 pub async fn signed_in_access(
     services: &Services,
     user: &User,
@@ -277,9 +265,6 @@ async fn store_implied(
 }
 
 /// Returns the user and the account of a token family, if they may still use its application.
-///
-/// # Errors
-/// If the database fails.
 pub async fn holder_of(
     services: &Services,
     state: &FamilyState,

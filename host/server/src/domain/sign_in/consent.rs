@@ -11,9 +11,6 @@ use assent_store::{Consent, ConsentGrant};
 
 /// Returns whether the user must consent before the request is answered. This is so if the application requires it, or
 /// if the user has no current consent to all of the request.
-///
-/// # Errors
-/// If the database fails.
 pub async fn is_needed(
     services: &Services,
     application: &Application,
@@ -65,17 +62,11 @@ pub fn consent_to(
 }
 
 /// Returns the valid consents of a user.
-///
-/// # Errors
-/// If the database fails.
 pub async fn consents_of(services: &Services, user: &User) -> Result<Vec<Consent>, InternalError> {
     Ok(services.store.consents_of(user.id, services.now()).await?)
 }
 
 /// Withdraws a consent. The application's tokens for the user are revoked, and it must request consent again.
-///
-/// # Errors
-/// If the database fails.
 pub async fn withdraw(
     services: &Services,
     user: &User,

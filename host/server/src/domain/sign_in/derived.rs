@@ -13,9 +13,6 @@ use assent_model::secret::{Secret, Token};
 use assent_model::token::prefix;
 
 /// Returns the authorization code with this id for the browser with this secret.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn code(services: &Services, id: FamilyId, browser: &Secret) -> Result<Token, InternalError> {
     token(
         services,
@@ -27,9 +24,6 @@ pub fn code(services: &Services, id: FamilyId, browser: &Secret) -> Result<Token
 }
 
 /// Returns the cookie of the session with this id for the browser with this secret.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn session_cookie(
     services: &Services,
     id: SessionId,
@@ -59,9 +53,6 @@ fn token(
 
 /// Returns an `ID` of the SAML response to a sign-in: an `xs:ID` that cannot be guessed (SAML core section 1.3.4).
 /// `part` is the element.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn message_id(
     services: &Services,
     login: LoginId,

@@ -72,9 +72,6 @@ impl KnownUsers {
     }
 
     /// Returns the value of the cookie after a sign-in of this user.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
     pub fn seal_with(
         mut self,
         services: &Services,
@@ -95,9 +92,6 @@ impl KnownUsers {
     }
 
     /// Returns the relation of this browser to the user with this name.
-    ///
-    /// # Errors
-    /// If the database fails.
     pub async fn status_for(
         &self,
         services: &Services,

@@ -47,9 +47,6 @@ impl std::fmt::Display for OpenLogin {
 }
 
 /// Records that a user approved, and may not sign in to the application. The user's page has the reference.
-///
-/// # Errors
-/// If the database fails.
 pub async fn record_rejection(
     services: &Services,
     login: &Login,
@@ -104,9 +101,6 @@ pub fn new(
 }
 
 /// Stores a new sign-in. `from` is the source of the sign-in, unless a signed-in user begins the sign-in.
-///
-/// # Errors
-/// If the database fails.
 pub async fn store(
     services: &Services,
     login: &Login,
@@ -126,9 +120,6 @@ pub async fn store(
 }
 
 /// Begins a sign-in and stores it: [`new`] and [`store`].
-///
-/// # Errors
-/// If the database fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "sign_in.begin")]
 pub async fn begin(
     services: &Services,
@@ -182,9 +173,6 @@ impl AuthenticatedUser {
 
 /// Returns the user who approved, if the user may still sign in. The state is checked again when the approval is used.
 /// If the browser's session, `old`, belongs to the same user, the new one has the same `sid` for applications.
-///
-/// # Errors
-/// If the database fails.
 pub async fn authenticated_user(
     services: &Services,
     approved: &GivenApproval,
@@ -238,9 +226,6 @@ pub struct LoginCompletion<'a> {
 
 /// Answers the sign-in. In one transaction, a new session begins, the browser's old one ends, the application receives
 /// its grant, and a consent is stored. A sign-in has only one answer.
-///
-/// # Errors
-/// If the database fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "sign_in.complete")]
 pub async fn answer(
     services: &Services,
@@ -369,9 +354,6 @@ fn audit_entries(
 }
 
 /// Ends the sign-in with this answer, without signing in a user.
-///
-/// # Errors
-/// If the database fails.
 pub async fn end_without_sign_in(
     services: &Services,
     login: OpenLogin,
@@ -388,9 +370,6 @@ pub async fn end_without_sign_in(
 }
 
 /// Continues the sign-in with the browser's session.
-///
-/// # Errors
-/// If the database fails.
 pub async fn continue_with_session(
     services: &Services,
     login: &Login,
@@ -404,9 +383,6 @@ pub async fn continue_with_session(
 }
 
 /// Whether the user declined to continue the sign-in with this session.
-///
-/// # Errors
-/// If the database fails.
 pub async fn has_declined(
     services: &Services,
     login: &Login,
@@ -417,9 +393,6 @@ pub async fn has_declined(
 }
 
 /// Cancels the pending approval request, because the user cancelled the sign-in in the browser.
-///
-/// # Errors
-/// If the database fails.
 pub async fn cancel(services: &Services, login: &Login) -> Result<(), InternalError> {
     if let LoginStage::Asked(approval) = login.stage {
         request::cancel(services, approval).await?;
@@ -428,9 +401,6 @@ pub async fn cancel(services: &Services, login: &Login) -> Result<(), InternalEr
 }
 
 /// Restarts the sign-in at the identification of the user.
-///
-/// # Errors
-/// If the database fails.
 pub async fn again(services: &Services, login: &Login) -> Result<(), InternalError> {
     cancel(services, login).await?;
     services.store.reset_login(login.id).await?;

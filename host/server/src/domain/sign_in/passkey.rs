@@ -30,9 +30,6 @@ use assent_telemetry::SPANS;
 
 /// Returns whether the login page offers a passkey. The server must have a domain, the application must have the
 /// setting and be enabled, and the request must permit it. This does not depend on a name.
-///
-/// # Errors
-/// If the database fails.
 pub async fn is_offered(services: &Services, login: &Login) -> Result<bool, InternalError> {
     if services.passkeys.is_none() || !login.request.admits(Acr::PhishingResistant) {
         return Ok(false);
@@ -95,9 +92,6 @@ pub enum PasskeySignInOutcome {
 }
 
 /// Processes the assertion for the challenge of a login page. `context` is the browser's description of itself.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "sign_in.passkey")]
 pub async fn answer(
     services: &Services,

@@ -36,9 +36,6 @@ const TELLING: Duration = Duration::from_secs(60);
 
 /// Returns the path of the link in the QR code of a login page. The token is in the fragment, which browsers do not
 /// send and which no server logs.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn path(services: &Services, login: &Login) -> Result<String, InternalError> {
     let token: Vec<u8> = [login.id.as_bytes().as_slice(), &proof(services, login)?].concat();
     let token = token_text::write(prefix::LOGIN_CODE, &token);
@@ -68,9 +65,6 @@ pub struct QrSignInDetails {
 
 /// Returns the sign-in of a code. Returns `None` if the code is invalid, or the sign-in ended or has a user already.
 /// `browser` is the digest of the browser cookie that the device sent.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn preview(
     services: &Services,
     token: &str,
@@ -108,9 +102,6 @@ pub enum ScanOutcome {
 /// Processes a scanned code, or the link of a login page that was opened in the device's own browser. It has its own
 /// rate limit. Other clients cannot delay it: the rate limits of typed names and cooldowns do not apply, because the
 /// user began this sign-in.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn scan(
     services: &Arc<Services>,
     device: &Device,
@@ -227,9 +218,6 @@ async fn find(
 
 /// Waits until the page of this sign-in must change, because its code was scanned or it expired. Returns `false` if the
 /// page should repeat the request.
-///
-/// # Errors
-/// If the database fails.
 pub async fn is_scanned(services: &Services, id: LoginId) -> Result<bool, InternalError> {
     let decided = async {
         let mut listener = services.store.listen([Change::Login(id)]);

@@ -36,9 +36,6 @@ pub struct AnsweredSession {
 
 /// Returns the user who was signed in by the answer, with the cookie of the session if it began with the answer.
 /// Returns `None` if the session has ended, the user may not sign in any more, or the browser has another session.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn signed_in_user(
     services: &Services,
     login: &Login,
@@ -81,9 +78,6 @@ pub async fn signed_in_user(
 }
 
 /// Returns the code of an answer, if the application can still exchange it, and the root secret is that of the answer.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn open_code(
     services: &Services,
     code: FamilyId,

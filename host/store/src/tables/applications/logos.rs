@@ -23,7 +23,8 @@ pub(crate) async fn change(
         (None, Some(logo)) => with_image(
             sql::query(
                 "INSERT INTO application_logos (application_id, kind, digest, content)
-                 VALUES ($1, $2, $3, $4) ON CONFLICT (application_id) DO NOTHING",
+                 SELECT id, $2, $3, $4 FROM applications WHERE id = $1
+                 ON CONFLICT (application_id) DO NOTHING",
             )
             .bind(id),
             logo,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::change::apply;
-use super::document::ClientChange;
+use super::document::{ClientChange, ProtectedClientMembers};
 use super::queries::{application, registered_application};
 use super::secrets::{forget_unfit_secrets, replace_secrets};
 use crate::domain::Services;
@@ -45,7 +45,32 @@ impl AdminCommand for CreateClient {
         let application = new_client(&context.services, kind, change.clone())?;
         // No user uses a new application yet, so the data that it receives and the receiving addresses are harmless.
         // Its permissions in the admin API are not.
-        let action = has_owner_only(change)
+        let ProtectedClientMembers {
+            admin_scopes,
+            application_type: _,
+            name: _,
+            enabled: _,
+            redirect_uris: _,
+            post_logout_redirect_uris: _,
+            scopes: _,
+            grant_types: _,
+            token_endpoint_auth_method: _,
+            jwks: _,
+            jwks_uri: _,
+            public_key: _,
+            certificate: _,
+            id_token_signed_response_alg: _,
+            subject_type: _,
+            sector_identifier: _,
+            consent: _,
+            passkey_sign_in: _,
+            backchannel_logout_uri: _,
+            initiate_login_uri: _,
+            lenient_assertion_audience: _,
+            require_pkce: _,
+        } = change.protected();
+        let action = admin_scopes
+            .is_some()
             .then(|| ProtectedAction::CreateApplication(ClientState::from_client(&application)));
         Ok(Planned::new(authorization, application, action))
     }

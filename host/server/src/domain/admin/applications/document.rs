@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::domain::admin::documents::{ManagementView, UsageView};
 use crate::domain::audit::moment_text;
 use assent_model::administration::{AdminScope, AdminScopes};
-use assent_model::application::{Application, ConsentPolicy, GrantType, SubjectType};
+use assent_model::application::{Application, ConsentPolicy, GrantType, OidcSettings, SubjectType};
 use assent_model::application_type::ApplicationType;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::key::SigningAlgorithm;
@@ -138,11 +138,33 @@ impl ClientDocument {
     /// Describes a client as it is stored.
     pub fn new(application: &Application) -> Self {
         let settings = &application.settings;
-        let (subject_type, sector_identifier) = match &settings.subject_type {
+        // Each setting has a member.
+        let OidcSettings {
+            enabled,
+            application_type,
+            redirect_uris,
+            post_logout_redirect_uris,
+            scopes,
+            grant_types,
+            authentication,
+            id_token_algorithm,
+            slim_id_token,
+            session_state,
+            subject_type,
+            consent,
+            passkey_sign_in,
+            backchannel_logout,
+            initiate_login_uri,
+            lenient_assertion_audience,
+            recipe,
+            require_pkce,
+            admin_scopes,
+        } = settings;
+        let (subject_type, sector_identifier) = match subject_type {
             SubjectType::Public => (SubjectKind::Public, None),
             SubjectType::Pairwise { sector } => (SubjectKind::Pairwise, Some(sector.clone())),
         };
-        let (jwks, jwks_uri, certificate) = match &settings.authentication {
+        let (jwks, jwks_uri, certificate) = match authentication {
             ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => {
                 (Some(json!({"keys": keys})), None, None)
             }
@@ -156,46 +178,44 @@ impl ClientDocument {
             | ClientAuthentication::ClientSecretPost
             | ClientAuthentication::ClientSecretJwt => (None, None, None),
         };
-        let logout = settings.backchannel_logout.as_ref();
+        let logout = backchannel_logout.as_ref();
         let texts = |uris: &[RedirectUri]| uris.iter().map(|uri| uri.as_str().to_owned()).collect();
         Self {
             id: application.id.to_string(),
             name: application.name.clone(),
-            enabled: settings.enabled,
+            enabled: *enabled,
             protocol: OpenIdConnect::OpenidConnect,
-            application_type: settings.application_type,
-            redirect_uris: texts(&settings.redirect_uris),
-            post_logout_redirect_uris: texts(&settings.post_logout_redirect_uris),
-            scopes: settings
-                .scopes
+            application_type: *application_type,
+            redirect_uris: texts(redirect_uris),
+            post_logout_redirect_uris: texts(post_logout_redirect_uris),
+            scopes: scopes
                 .iter()
                 .map(|scope| scope.as_str().to_owned())
                 .collect(),
-            grant_types: settings.grant_types.iter().copied().collect(),
+            grant_types: grant_types.iter().copied().collect(),
             token_endpoint_auth_method: settings.auth_method(),
             has_secret: !application.secrets.is_empty(),
             client_secret: None,
             jwks,
             jwks_uri,
             certificate,
-            id_token_signed_response_alg: settings.id_token_algorithm,
-            slim_id_token: settings.slim_id_token,
-            session_state: settings.session_state,
+            id_token_signed_response_alg: *id_token_algorithm,
+            slim_id_token: *slim_id_token,
+            session_state: *session_state,
             subject_type,
             sector_identifier,
-            consent: settings.consent,
-            passkey_sign_in: settings.passkey_sign_in,
+            consent: *consent,
+            passkey_sign_in: *passkey_sign_in,
             backchannel_logout_uri: logout.map(|logout| logout.uri.to_string()),
             backchannel_logout_session_required: logout
                 .is_some_and(|logout| logout.session_required),
-            initiate_login_uri: settings
-                .initiate_login_uri
+            initiate_login_uri: initiate_login_uri
                 .as_ref()
                 .map(|uri| uri.as_str().to_owned()),
-            lenient_assertion_audience: settings.lenient_assertion_audience,
-            recipe: settings.recipe.clone(),
-            require_pkce: settings.require_pkce,
-            admin_scopes: settings.admin_scopes.clone(),
+            lenient_assertion_audience: *lenient_assertion_audience,
+            recipe: recipe.clone(),
+            require_pkce: *require_pkce,
+            admin_scopes: admin_scopes.clone(),
             created_at: moment_text(application.created_at),
             updated_at: moment_text(application.updated_at),
             usage: None,

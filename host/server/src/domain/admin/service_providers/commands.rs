@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::change::{apply, changed_service_provider};
-use super::document::ServiceProviderChange;
+use super::document::{ProtectedServiceProviderMembers, ServiceProviderChange};
 use crate::domain::Services;
 use crate::domain::admin::changes::{service_provider_creation, service_provider_update};
 use crate::domain::admin::command::{
@@ -38,6 +38,28 @@ impl AdminCommand for CreateServiceProvider {
         let provider = new_service_provider(services, change.clone())?;
         // No user uses a new service provider yet, so the data that it receives and the receiving addresses are
         // harmless.
+        let ProtectedServiceProviderMembers {
+            name: _,
+            enabled: _,
+            entity_id: _,
+            acs: _,
+            single_logout: _,
+            name_id_format: _,
+            other_name_id_formats: _,
+            name_id_source: _,
+            require_signed_requests: _,
+            certificates: _,
+            custom_attributes: _,
+            idp_initiated: _,
+            default_relay_state: _,
+            relay_states: _,
+            clock_skew_seconds: _,
+            not_before_margin_seconds: _,
+            idp_entity_id: _,
+            metadata_url: _,
+            passkey_sign_in: _,
+            unconfirmed_email: _,
+        } = change.protected();
         Ok(Planned::harmless(authorization, provider))
     }
 

@@ -8,8 +8,8 @@ use crate::domain::admin::documents::{ManagementView, UsageView};
 use crate::domain::audit::moment_text;
 use assent_model::command::removable;
 use assent_model::saml::{
-    AssertionConsumer, Binding, CustomAttribute, NameIdFormat, NameIdSource, ServiceProvider,
-    SingleLogout,
+    AssertionConsumer, Binding, CustomAttribute, NameIdFormat, NameIdSource, SamlSettings,
+    ServiceProvider, SingleLogout,
 };
 
 assent_model::resource! {
@@ -145,36 +145,49 @@ pub struct SingleLogoutChange {
 impl ServiceProviderDocument {
     /// Describes a service provider as it is stored.
     pub fn new(provider: &ServiceProvider) -> Self {
-        let settings = &provider.settings;
-        let (name_id, idp_initiated) = (&settings.name_id, &settings.idp_initiated);
+        // Each setting has a member.
+        let SamlSettings {
+            enabled,
+            entity_id,
+            acs,
+            single_logout,
+            name_id,
+            require_signed_requests,
+            certificates,
+            custom_attributes,
+            idp_initiated,
+            clock_skew,
+            not_before_margin,
+            idp_entity_id,
+            metadata_url,
+            passkey_sign_in,
+            recipe,
+            unconfirmed_email,
+        } = &provider.settings;
         Self {
             id: provider.id.to_string(),
             name: provider.name.clone(),
-            enabled: settings.enabled,
+            enabled: *enabled,
             protocol: Saml::Saml,
-            entity_id: settings.entity_id.clone(),
-            acs: settings.acs.clone(),
-            single_logout: settings.single_logout.clone(),
+            entity_id: entity_id.clone(),
+            acs: acs.clone(),
+            single_logout: single_logout.clone(),
             name_id_format: name_id.default,
             other_name_id_formats: name_id.formats().skip(1).collect(),
             name_id_source: name_id.source,
-            require_signed_requests: settings.require_signed_requests,
-            certificates: settings
-                .certificates
-                .iter()
-                .map(|one| one.pem.clone())
-                .collect(),
-            custom_attributes: settings.custom_attributes.clone(),
+            require_signed_requests: *require_signed_requests,
+            certificates: certificates.iter().map(|one| one.pem.clone()).collect(),
+            custom_attributes: custom_attributes.clone(),
             idp_initiated: idp_initiated.enabled,
             default_relay_state: idp_initiated.relay_state.clone(),
             relay_states: idp_initiated.relay_states.clone(),
-            clock_skew_seconds: settings.clock_skew,
-            not_before_margin_seconds: settings.not_before_margin,
-            idp_entity_id: settings.idp_entity_id.clone(),
-            metadata_url: settings.metadata_url.as_ref().map(ToString::to_string),
-            passkey_sign_in: settings.passkey_sign_in,
-            recipe: settings.recipe.clone(),
-            unconfirmed_email: settings.unconfirmed_email,
+            clock_skew_seconds: *clock_skew,
+            not_before_margin_seconds: *not_before_margin,
+            idp_entity_id: idp_entity_id.clone(),
+            metadata_url: metadata_url.as_ref().map(ToString::to_string),
+            passkey_sign_in: *passkey_sign_in,
+            recipe: recipe.clone(),
+            unconfirmed_email: *unconfirmed_email,
             created_at: moment_text(provider.created_at),
             updated_at: moment_text(provider.updated_at),
             notes: Vec::new(),

@@ -12,9 +12,6 @@ use assent_model::user::profile::Profile;
 use assent_model::user::{LifecycleState, User};
 
 /// Returns a user with only a name. The user is not stored yet.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn new_user(services: &Services, name: LoginName) -> Result<User> {
     Ok(user_with(services, name, fresh_did()?))
 }

@@ -38,9 +38,6 @@ pub enum DeviceCaller {
 }
 
 /// Authenticates the device of a call.
-///
-/// # Errors
-/// If the database fails.
 pub async fn caller(
     services: &Services,
     call: DeviceCall<'_>,

@@ -56,9 +56,6 @@ const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
 
 /// Creates a link with which the owner of a device enrols another device. Returns the link and its expiry, or `None` if
 /// the owner may not sign in.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn link_another(
     services: &Arc<Services>,
     device: &Device,
@@ -98,9 +95,6 @@ pub enum LinkRejection {
 }
 
 /// Returns the open link of a token, and its user. Only the holder of the token learns why there is none.
-///
-/// # Errors
-/// If the database fails.
 pub async fn find_enrolment(
     services: &Services,
     token: &str,
@@ -192,9 +186,6 @@ pub enum EnrolOutcome {
 ///
 /// The response to the request may be lost, so the device that used the link receives the same result again: it proves
 /// that it has the same key. Another key learns that the link was used.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn enrol(
     services: &Arc<Services>,
     request: &EnrolmentRequest,

@@ -67,9 +67,6 @@ pub enum KeyClaim {
 }
 
 /// Claims the key of a request. Of concurrent requests with one key, only one is the first.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn claim(services: &Services, request: &KeyedRequest) -> Result<KeyClaim, InternalError> {
     let now = services.now();
     let (attempt, body) = (request.attempt.clone(), request.body);
@@ -101,9 +98,6 @@ pub async fn claim(services: &Services, request: &KeyedRequest) -> Result<KeyCla
 
 /// Stores the response of a request in sealed form, because it may contain a secret. `subjects` are the identifiers of
 /// the objects of the request and its response. The erasure of a user deletes the responses about the user.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn store_response(
     services: &Services,
     request: &KeyedRequest,
@@ -120,9 +114,6 @@ pub async fn store_response(
 
 /// Releases the key of a request that was rejected or failed, unless it made a change. The error does not show that: a
 /// commit may have succeeded although its reply was lost.
-///
-/// # Errors
-/// If the database fails.
 pub async fn release(services: &Services, request: &KeyedRequest) -> Result<(), InternalError> {
     Ok(services
         .store

@@ -78,9 +78,6 @@ impl GivenApproval {
 }
 
 /// Returns the name that was last typed in a sign-in. `None` if no name was typed, or a QR sign-in replaced it.
-///
-/// # Errors
-/// If the database fails.
 pub async fn typed_name(
     services: &Services,
     login: LoginId,
@@ -92,9 +89,6 @@ pub async fn typed_name(
 }
 
 /// Returns the state of a sign-in. A browser finds only its own sign-ins.
-///
-/// # Errors
-/// If the database fails.
 pub async fn view(
     services: &Services,
     id: LoginId,

@@ -25,9 +25,6 @@ pub struct Attempt {
 /// Records for a test sign-in whether a device received the request, or the reason why not. The login page never shows
 /// this. The administrator who began the test sign-in sees it only for the own name. All other names, existing or
 /// unknown, have the same result.
-///
-/// # Errors
-/// If the database fails.
 pub async fn record_approval_request(
     services: &Services,
     id: TestSignInId,

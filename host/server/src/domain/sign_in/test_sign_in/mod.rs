@@ -57,9 +57,6 @@ pub enum DerivedValue {
 }
 
 /// Returns a value of a test sign-in that cannot be guessed without the root secret.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn derived_value(
     services: &Services,
     id: TestSignInId,
@@ -77,9 +74,6 @@ pub fn derived_value(
 
 /// Returns the value that authenticates a response of a test sign-in: this server created exactly this response for
 /// this test sign-in.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn response_seal(
     services: &Services,
     id: TestSignInId,
@@ -96,9 +90,6 @@ pub fn response_seal(
 }
 
 /// Returns the RelayState of a response. For a test sign-in it authenticates the response as one of this server.
-///
-/// # Errors
-/// If the cryptographic library fails.
 pub fn relay_state(
     services: &Services,
     purpose: SignInPurpose,
@@ -187,9 +178,6 @@ pub async fn prepare(
 }
 
 /// Stores a test sign-in with its request, and ends the previous one of that session.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn begin(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -225,9 +213,6 @@ pub async fn begin(
 }
 
 /// Returns the open test sign-in with this identifier, if it belongs to this browser and session.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn open(
     services: &Services,
     id: TestSignInId,
@@ -252,9 +237,6 @@ pub async fn open(
 
 /// Records that a sign-in began for a test sign-in. From then on, only this sign-in may answer it. For other sign-ins,
 /// nothing is recorded.
-///
-/// # Errors
-/// If the database fails.
 pub async fn record_login(services: &Services, login: &Login) -> Result<Transition, InternalError> {
     let Some(id) = login.request.purpose().test_sign_in() else {
         return Ok(Transition::Done);
@@ -276,9 +258,6 @@ pub async fn record_login(services: &Services, login: &Login) -> Result<Transiti
 }
 
 /// Returns the reason of the last failed step, if there is one. The page at the end of the sign-in shows it.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn cause(services: &Services, id: TestSignInId) -> Result<Option<String>, InternalError> {
     let (records, _) = services.store.test_sign_in_steps(id).await?;
     let failed = open_steps(services, records)?
@@ -315,9 +294,6 @@ pub enum TestSignInState {
 }
 
 /// Returns a test sign-in of this console. `None` if there is none.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn show(
     services: &Services,
     console: &Console,
@@ -371,9 +347,6 @@ pub async fn show(
 }
 
 /// Waits until a test sign-in in progress has a change to show.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn wait_for_change(
     services: &Arc<Services>,
     console: &Console,

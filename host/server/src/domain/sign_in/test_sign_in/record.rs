@@ -19,9 +19,6 @@ const CLOSED: &str =
     "you were not permitted to sign in at that moment, and would be now: try again";
 
 /// Records the outcome of a step.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn record_step(
     services: &Services,
     id: TestSignInId,
@@ -58,9 +55,6 @@ pub(super) fn open_value(services: &Services, sealed: &str) -> Result<Value, Int
 }
 
 /// Records the reason why a user was denied after the approval, which ends the test sign-in.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn record_denial(
     services: &Services,
     id: TestSignInId,
@@ -124,9 +118,6 @@ pub(super) async fn access_denial(
 }
 
 /// Ends a test sign-in with an error.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn fail(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -162,9 +153,6 @@ pub(super) fn open_steps(
 
 /// Ends a test sign-in. The result is stored until the test sign-in expires. The issued tokens and codes are revoked at
 /// once.
-///
-/// # Errors
-/// If the database or the cryptographic library fails.
 pub async fn end(
     services: &Services,
     test_sign_in: &TestSignIn,

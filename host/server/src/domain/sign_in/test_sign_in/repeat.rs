@@ -16,9 +16,6 @@ const SOON: Duration = Duration::from_millis(100);
 const LOOKS: u32 = 50;
 
 /// Returns the test sign-in of this browser and session whose response arrived a moment ago.
-///
-/// # Errors
-/// If the database fails.
 pub async fn repeated_test_sign_in(
     services: &Services,
     id: TestSignInId,
@@ -38,9 +35,6 @@ pub async fn repeated_test_sign_in(
 }
 
 /// Returns the outcome of a test sign-in, which another request may determine at this moment.
-///
-/// # Errors
-/// If the database fails.
 pub async fn outcome(
     services: &Services,
     id: TestSignInId,

@@ -176,7 +176,9 @@ impl ExpectedVersions {
 async fn lock(
     db: &mut Connection,
     AdminWrites {
-        expected, writes, ..
+        owner,
+        expected,
+        writes,
     }: &AdminWrites,
     now: Timestamp,
 ) -> Result<()> {
@@ -187,8 +189,9 @@ async fn lock(
             changed.removed.extend(removed);
         }
     }
-    // The increment locks the members by itself. Only with other users is there an order between them.
-    if !expected.users.is_empty() {
+    // The increment locks the members of one group by itself. Only with the users of other writes is there an order
+    // between them.
+    if owner.is_some() || !expected.users.is_empty() {
         let members = changed.added.iter().chain(&changed.removed);
         let users: BTreeSet<(UserId, i64)> = members.chain(&expected.users).copied().collect();
         for (id, version) in users {
