@@ -110,28 +110,32 @@ impl Address {
 }
 
 impl Profile {
+    /// Returns the claims that are texts by their names, in the order of the specification.
+    pub fn texts(&self) -> [(&'static str, Option<&String>); 13] {
+        [
+            ("name", self.name.as_ref()),
+            ("given_name", self.given_name.as_ref()),
+            ("family_name", self.family_name.as_ref()),
+            ("middle_name", self.middle_name.as_ref()),
+            ("nickname", self.nickname.as_ref()),
+            ("picture", self.picture.as_ref()),
+            ("profile", self.profile.as_ref()),
+            ("website", self.website.as_ref()),
+            ("gender", self.gender.as_ref()),
+            ("birthdate", self.birthdate.as_ref()),
+            ("zoneinfo", self.zoneinfo.as_ref()),
+            ("locale", self.locale.as_ref()),
+            ("phone_number", self.phone_number.as_ref()),
+        ]
+    }
+
     /// Returns the first field with an invalid value for its claim, and the expected value.
     pub fn unfit_field(&self) -> Option<(&'static str, &'static str)> {
         const TEXT: &str = "expected at most 1,024 characters, no control characters";
         let is_text =
             |text: &str| text.chars().count() <= 1024 && !text.chars().any(char::is_control);
-        let texts = [
-            ("name", &self.name),
-            ("given_name", &self.given_name),
-            ("family_name", &self.family_name),
-            ("middle_name", &self.middle_name),
-            ("nickname", &self.nickname),
-            ("picture", &self.picture),
-            ("profile", &self.profile),
-            ("website", &self.website),
-            ("gender", &self.gender),
-            ("birthdate", &self.birthdate),
-            ("zoneinfo", &self.zoneinfo),
-            ("locale", &self.locale),
-            ("phone_number", &self.phone_number),
-        ];
-        let unfit = texts.into_iter().find_map(|(name, value)| {
-            let text = value.as_deref()?;
+        let unfit = self.texts().into_iter().find_map(|(name, text)| {
+            let text = text?;
             let unfit = if is_text(text) {
                 unfit_claim(name, text)?
             } else {

@@ -69,14 +69,7 @@ pub fn document(services: &Services) -> Value {
         "code_challenge_methods_supported": ["S256"],
         "acr_values_supported": acr_values(services),
         "claim_types_supported": ["normal"],
-        "claims_supported": [
-            "iss", "sub", "aud", "exp", "iat", "auth_time", "sid", "nonce", "amr", "acr", "at_hash",
-            "email", "email_verified",
-            "name", "given_name", "family_name", "middle_name", "nickname", "preferred_username", "picture", "profile",
-            "website", "gender", "birthdate", "zoneinfo", "locale", "updated_at",
-            "upn", "user_did", "user_short_code", "account",
-            "phone_number", "phone_number_verified", "address", "groups",
-        ],
+        "claims_supported": claims_supported(),
         "claims_parameter_supported": true,
         // The algorithms of signed request objects, never `none`. No parameter of a request takes one yet.
         "request_object_signing_alg_values_supported": ASYMMETRIC,
@@ -93,6 +86,32 @@ pub fn document(services: &Services) -> Value {
         members.insert("mtls_endpoint_aliases".to_owned(), mtls_aliases(base));
     }
     document
+}
+
+/// The claims of each ID token, and those of the scopes.
+fn claims_supported() -> Vec<&'static str> {
+    const OF_TOKENS: [&str; 11] = [
+        "iss",
+        "sub",
+        "aud",
+        "exp",
+        "iat",
+        "auth_time",
+        "sid",
+        "nonce",
+        "amr",
+        "acr",
+        "at_hash",
+    ];
+    let scopes = [
+        Scope::Email,
+        Scope::Profile,
+        Scope::Phone,
+        Scope::Address,
+        Scope::Groups,
+    ];
+    let of_scopes = scopes.into_iter().flat_map(Scope::claims);
+    OF_TOKENS.iter().chain(of_scopes).copied().collect()
 }
 
 /// Whether a sign-in may rest on a delegated approval of a vendor. Nothing else in the document changes while the

@@ -38,25 +38,11 @@ pub const USER_COLUMNS: [&str; 27] = [
 
 /// Returns the texts of a profile, with their columns.
 pub(super) fn texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 13] {
-    [
-        ("display_name", "name", profile.name.as_ref()),
-        ("given_name", "given_name", profile.given_name.as_ref()),
-        ("family_name", "family_name", profile.family_name.as_ref()),
-        ("middle_name", "middle_name", profile.middle_name.as_ref()),
-        ("nickname", "nickname", profile.nickname.as_ref()),
-        ("picture", "picture", profile.picture.as_ref()),
-        ("profile", "profile", profile.profile.as_ref()),
-        ("website", "website", profile.website.as_ref()),
-        ("gender", "gender", profile.gender.as_ref()),
-        ("birthdate", "birthdate", profile.birthdate.as_ref()),
-        ("zoneinfo", "zoneinfo", profile.zoneinfo.as_ref()),
-        ("locale", "locale", profile.locale.as_ref()),
-        (
-            "phone_number",
-            "phone_number",
-            profile.phone_number.as_ref(),
-        ),
-    ]
+    profile.texts().map(|(member, text)| match member {
+        // The column `name` is the name at the sign-in.
+        "name" => ("display_name", member, text),
+        _ => (member, member, text),
+    })
 }
 
 /// Returns the members of the address, with their columns.

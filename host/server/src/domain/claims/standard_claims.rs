@@ -336,19 +336,13 @@ fn available_claims(user: &User, account: &Account, public: bool) -> Vec<(&'stat
     let profile = &user.profile;
     // The verification status of a missing address or number would be meaningless.
     let verified = |there: bool, verified: bool| if there { json!(verified) } else { Value::Null };
-    vec![
-        ("name", json!(profile.name)),
-        ("given_name", json!(profile.given_name)),
-        ("family_name", json!(profile.family_name)),
-        ("middle_name", json!(profile.middle_name)),
-        ("nickname", json!(profile.nickname)),
-        ("picture", json!(profile.picture)),
-        ("profile", json!(profile.profile)),
-        ("website", json!(profile.website)),
-        ("gender", json!(profile.gender)),
-        ("birthdate", json!(profile.birthdate)),
-        ("zoneinfo", json!(profile.zoneinfo)),
-        ("locale", json!(profile.locale)),
+    // A number is a claim of another scope, beside its verification.
+    let texts = profile
+        .texts()
+        .into_iter()
+        .filter(|(name, _)| *name != "phone_number")
+        .map(|(name, text)| (name, json!(text)));
+    let others = [
         ("preferred_username", json!(user.name)),
         ("updated_at", json!(user.updated_at.seconds())),
         ("upn", json!(account.name)),
@@ -380,5 +374,6 @@ fn available_claims(user: &User, account: &Account, public: bool) -> Vec<(&'stat
                 json!(profile.address)
             },
         ),
-    ]
+    ];
+    texts.chain(others).collect()
 }
