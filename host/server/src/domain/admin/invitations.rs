@@ -22,7 +22,7 @@ use assent_model::id::UserId;
 use assent_model::invitation::{Invitation, InvitationState};
 use assent_model::search::Cursor;
 use assent_model::user::User;
-use assent_store::{NewInvitation, UserAction, UserGuard};
+use assent_store::{NewInvitation, StoreError, UserAction, UserGuard};
 
 /// A link that enrols one device.
 #[derive(Clone, Debug)]
@@ -211,16 +211,20 @@ impl AdminCommand for WithdrawInvitations {
 
     async fn execute(approved: ApprovedPlan<'_, Vec<User>>) -> Result<Execution<u64>> {
         let (users, recorder) = approved.into_parts();
+        let services = recorder.services;
         let mut withdrawn = 0;
         for user in users {
             let entry = recorder.entry(Event::InvitationWithdrawn).about(user.id);
-            let withdrawal = UserAction::WithdrawInvitation(UserGuard::from(&user));
-            match recorder.write_user(withdrawal, vec![entry]).await {
-                Ok(Execution::Done(())) => withdrawn += 1,
+            let ended = services
+                .store
+                .withdraw_invitation(&user, entry, services.now())
+                .await;
+            match ended {
+                Ok(true) => withdrawn += 1,
                 // The user enrolled a device or was changed. There is no link to revoke any more, or another request
                 // revoked it.
-                Ok(Execution::Overtaken) | Err(AdminError::NotFound(_)) => {}
-                Err(error) => return Err(error),
+                Ok(false) | Err(StoreError::Stale) => {}
+                Err(error) => return Err(error.into()),
             }
         }
         Ok(Execution::Done(withdrawn))

@@ -238,8 +238,17 @@ impl StoreError {
             Self::Taken(what) => Self::Taken(what),
             Self::Overtaken(how) => Self::Overtaken(how),
             Self::Stale => Self::Stale,
+            Self::LastOwner => Self::LastOwner,
+            Self::Missing(what) => Self::Missing(what),
             Self::Closed => Self::Closed,
-            other => Self::Unavailable(other.to_string()),
+            Self::Database(_)
+            | Self::Unavailable(_)
+            | Self::Busy(_)
+            | Self::Chain(_)
+            | Self::Contracted
+            | Self::Restore(_)
+            | Self::Damaged(_)
+            | Self::Open { .. } => Self::Unavailable(self.to_string()),
         }
     }
 }

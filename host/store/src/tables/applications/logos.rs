@@ -19,12 +19,19 @@ pub(crate) async fn change(
     after: Option<&ApplicationLogo>,
 ) -> Result<VersionedWrite> {
     let id = application.to_string();
+    // The application may have been deleted meanwhile. Other changes of it do not matter.
+    let locked = sql::query("UPDATE applications SET version = version WHERE id = $1")
+        .bind(&id)
+        .execute(&mut *db)
+        .await?;
+    if locked == 0 {
+        return Ok(VersionedWrite::Stale);
+    }
     let query = match (before, after) {
         (None, Some(logo)) => with_image(
             sql::query(
                 "INSERT INTO application_logos (application_id, kind, digest, content)
-                 SELECT id, $2, $3, $4 FROM applications WHERE id = $1
-                 ON CONFLICT (application_id) DO NOTHING",
+                 VALUES ($1, $2, $3, $4) ON CONFLICT (application_id) DO NOTHING",
             )
             .bind(id),
             logo,

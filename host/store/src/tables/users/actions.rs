@@ -41,8 +41,6 @@ pub enum UserAction {
     /// Adds a link of the user, and the row of its email. An invited user has one link at a time: a new link
     /// invalidates the earlier one.
     Invite(UserGuard, NewInvitation),
-    /// Ends the links of an invited user.
-    WithdrawInvitation(UserGuard),
     /// Ends an open enrolment link of the user.
     EndEnrolmentLink(UserGuard, EnrolmentId),
     /// Settles a report of the user, once, with the chosen effects. Of two concurrent settlements one counts.
@@ -83,7 +81,6 @@ impl UserAction {
                 entries.extend(invitations::insert(db, *guard, invitation, now).await?);
                 Ok(())
             }
-            Self::WithdrawInvitation(guard) => invitations::withdraw(db, *guard, now).await,
             Self::EndEnrolmentLink(guard, id) => {
                 enrolment_links::end_link(db, *guard, *id, now).await
             }

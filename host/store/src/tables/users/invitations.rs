@@ -7,7 +7,6 @@ use std::time::Duration;
 use crate::engine::rows::{cell, moment, parse};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::error::must_be_found;
 use crate::tables::devices::enrolment_links::{end_links_of_invited, insert_enrolment};
 use crate::tables::users::guard::UserGuard;
 use crate::tables::users::row::UserRow;
@@ -19,6 +18,7 @@ use assent_model::invitation::{
     Invitation, InvitationLink, InvitationState, LeasedMail, MailDelivery, MailOutcome,
 };
 use assent_model::search::Cursor;
+use assent_model::user::User;
 
 /// A new link of a user that an administrator creates.
 #[derive(Clone, Debug)]
@@ -139,14 +139,31 @@ pub(super) async fn insert(
     Ok(resent.clone().filter(|_| ended > 0))
 }
 
-/// Ends the links of an invited user.
-pub(super) async fn withdraw(db: &mut Connection, guard: UserGuard, now: Timestamp) -> Result<()> {
-    let user = guard.lock(db).await?;
-    let ended = end_links_of_invited(db, user, now).await?;
-    must_be_found(ended, "open enrolment link")
-}
-
 impl Store {
+    /// Ends the links of an invited user, also an expired one. Returns `false` and records nothing if none was open.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if the user's version does not match `guard`.
+    pub async fn withdraw_invitation(
+        &self,
+        user: &User,
+        entry: Entry,
+        now: Timestamp,
+    ) -> Result<bool> {
+        let guard = UserGuard::from(user);
+        self.write(entry, move |db, entry| {
+            Box::pin(async move {
+                let user = guard.lock(db).await?;
+                if end_links_of_invited(db, user, now).await? == 0 {
+                    return Ok(false);
+                }
+                audit::append(db, std::slice::from_ref(entry)).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+
     /// Invited users in the order of their names, each with the last unused link. `after` is the sort key and the id of
     /// the last user of the previous page. If `state` is set, only those in that state.
     pub async fn invitations(
