@@ -16,8 +16,10 @@ use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
 use crate::domain::operations::plugins::specs::{plugin_specs, read_secret};
+use crate::domain::operations::telemetry::error_references::ErrorReferences;
 use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::domain::operations::telemetry::span_sampler::SpanSampler;
+use crate::domain::operations::traffic::rate_limits::RateLimiters;
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
 use crate::otlp::Collector;
@@ -139,9 +141,7 @@ pub async fn compose(
     };
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
-        rate_limits: crate::domain::operations::traffic::rate_limits::RateLimiters::new(
-            settings.rate_limits,
-        ),
+        rate_limits: RateLimiters::new(settings.rate_limits),
         settings,
         egress,
         mailer,
@@ -160,8 +160,7 @@ pub async fn compose(
         metrics_secret,
         logo,
         claim_results: domain::claims::result_cache::ClaimResults::default(),
-        error_references: domain::operations::telemetry::error_references::ErrorReferences::default(
-        ),
+        error_references: ErrorReferences::default(),
         traces: domain::claims::trace_queue::Traces::default(),
         metrics: domain::operations::telemetry::metrics::Metrics::default(),
         span_sampler,

@@ -1,7 +1,6 @@
 //! The connection to the SMTP server: TLS, authentication, and the test email with the server's response.
 
-use assent::domain::mail;
-use assent::smtp::error::SmtpStep;
+use assent::smtp::error::{SmtpError, SmtpStep};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -13,10 +12,14 @@ async fn test_mail(host: &TestHost) -> (StatusCode, Value) {
     host.admin(Method::POST, "/mail/test", body).await
 }
 
+async fn check(host: &TestHost) -> Result<(), SmtpError> {
+    let mailer = host.host.mailer.as_ref().expect("a server");
+    mailer.check().await
+}
+
 /// Returns the step at which the check of the connection fails.
 async fn failed_step(host: &TestHost) -> SmtpStep {
-    let checked = mail::check_connection(&host.host).await;
-    checked.expect("a server").expect_err("a failure").step
+    check(host).await.expect_err("a failure").step
 }
 
 #[tokio::test]
@@ -24,8 +27,7 @@ async fn a_test_email_is_sent_over_each_kind_of_connection() {
     for security in [Security::None, Security::StartTls, Security::Implicit] {
         let mut server = MailServer::start(security).await;
         let host = TestHost::start_with_settings(&server.settings()).await;
-        let checked = mail::check_connection(&host.host).await.expect("a server");
-        assert_eq!(checked, Ok(()), "{security:?}");
+        assert_eq!(check(&host).await, Ok(()), "{security:?}");
         let (status, answer) = test_mail(&host).await;
         assert_eq!(status, StatusCode::OK, "{security:?}: {answer}");
         assert!(answer["answer"].text().contains("queued"), "{answer}");
@@ -126,7 +128,7 @@ async fn a_server_that_is_down_fails_at_the_connection() {
 #[tokio::test]
 async fn without_settings_there_is_no_email() {
     let host = TestHost::start().await;
-    assert!(mail::check_connection(&host.host).await.is_none());
+    assert!(host.host.mailer.is_none());
     let (status, problem) = test_mail(&host).await;
     assert_eq!(status, StatusCode::CONFLICT, "{problem}");
     assert!(problem["detail"].text().contains("[mail]"), "{problem}");

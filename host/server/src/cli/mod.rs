@@ -31,7 +31,7 @@ use crate::cli::config_file::{ConfigFile, host_without_plugins};
 use crate::config::Settings;
 use crate::domain::admin;
 use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
-use crate::domain::keys::token_epochs::revoke_all_tokens;
+use crate::domain::sessions::session::revoke_all_tokens;
 use crate::http::admin_api::openapi::text as openapi_document;
 use crate::http::devices;
 use assent_admin_client::environment::without_empty_variables;

@@ -8,4 +8,3 @@ pub mod saml_keys;
 pub mod sealing_keys;
 pub mod signed_documents;
 pub mod signing_keys;
-pub mod token_epochs;

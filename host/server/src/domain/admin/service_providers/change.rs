@@ -6,7 +6,9 @@ use crate::domain::admin::applications::{application_name, recipe_id, server_add
 use crate::domain::admin::{Result, custom_attributes, invalid};
 use crate::keys::saml;
 use assent_model::redirect::RedirectUri;
-use assent_model::saml::{AssertionConsumer, PartnerCertificate, ServiceProvider, SingleLogout};
+use assent_model::saml::{
+    AssertionConsumer, IdpInitiated, PartnerCertificate, ServiceProvider, SingleLogout,
+};
 
 /// The largest number of assertion consumer services, certificates or RelayStates of a service provider.
 const MOST: usize = 50;
@@ -110,17 +112,11 @@ pub(super) fn apply(
         settings.custom_attributes = attributes;
     }
     settings.idp_initiated.enabled = idp_initiated.unwrap_or(settings.idp_initiated.enabled);
-    if let Some(state) = default_relay_state {
-        settings.idp_initiated.relay_state = state
-            .map(|text| relay_state("default_relay_state", text))
-            .transpose()?;
-    }
-    if let Some(states) = relay_states {
-        let checked = short_list("relay_states", states)?
-            .into_iter()
-            .map(|text| relay_state("relay_states", text));
-        settings.idp_initiated.relay_states = checked.collect::<Result<_>>()?;
-    }
+    apply_relay_states(
+        &mut settings.idp_initiated,
+        default_relay_state,
+        relay_states,
+    )?;
     settings.passkey_sign_in = passkey_sign_in.unwrap_or(settings.passkey_sign_in);
     if let Some(recipe) = recipe {
         settings.recipe = recipe.map(recipe_id).transpose()?;
@@ -139,6 +135,25 @@ pub(super) fn apply(
     if let Some(url) = metadata_url {
         let checked = url.map(|text| server_address("metadata_url", &text, &services.egress));
         settings.metadata_url = checked.transpose()?;
+    }
+    Ok(())
+}
+
+fn apply_relay_states(
+    settings: &mut IdpInitiated,
+    default: Option<Option<String>>,
+    others: Option<Vec<String>>,
+) -> Result<()> {
+    if let Some(state) = default {
+        settings.relay_state = state
+            .map(|text| relay_state("default_relay_state", text))
+            .transpose()?;
+    }
+    if let Some(states) = others {
+        let checked = short_list("relay_states", states)?
+            .into_iter()
+            .map(|text| relay_state("relay_states", text));
+        settings.relay_states = checked.collect::<Result<_>>()?;
     }
     Ok(())
 }
