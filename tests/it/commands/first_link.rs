@@ -55,6 +55,8 @@ impl Terminal {
             let Some(line) = line else {
                 panic!("the command ended without {text}: {printed}");
             };
+            // If the text never comes, the failure shows the lines before.
+            println!("{line}");
             printed.push_str(&line);
             printed.push('\n');
         }
