@@ -501,7 +501,7 @@ fn every_change_of_the_admin_api_runs_a_command() {
             changes += 1;
             let body = handler.split("\n}\n").next().unwrap_or_default();
             let calls: String = body.split_whitespace().collect();
-            let runs = ["context.run(", "context.no_content(", "imported(context,"];
+            let runs = ["context.run(", "context.no_content(", "import_table(context,"];
             assert!(
                 runs.iter().any(|run| calls.contains(run)),
                 "{path}: a handler of {method} runs no command:\n{body}"

@@ -11,8 +11,8 @@
 //!
 //! Below them are separate crates: the store, the plugin host, the SAML core, and the model.
 //!
-//! A function of a protocol or a key fails if the database, a key or the cryptographic library fails. Sections `# Errors`
-//! name only what a caller handles beyond that.
+//! A function of a protocol or a key fails if the database, a key or the cryptographic library fails. Sections
+//! `# Errors` name only what a caller handles beyond that.
 
 // The macro `resource!` expands once for each form of each member of a resource.
 #![recursion_limit = "512"]

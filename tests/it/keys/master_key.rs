@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assent::domain::audit;
 use assent::domain::keys::sealing_keys::{self, AHEAD, RETENTION, ReplacementStage};
-use assent::domain::keys::token_epochs::revoke_all_tokens;
+use assent::domain::sessions::session::revoke_all_tokens;
 use assent::keys::generation_of;
 use assent_test_macros::both_databases;
 use reqwest::StatusCode;

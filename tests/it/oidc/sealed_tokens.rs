@@ -1,6 +1,6 @@
 //! Tokens are sealed texts: the database has no row for each.
 
-use assent::domain::keys::token_epochs::revoke_all_tokens;
+use assent::domain::sessions::session::revoke_all_tokens;
 use assent_model::audit::AuditContext;
 use assent_store::sql;
 use assent_test_macros::both_databases;

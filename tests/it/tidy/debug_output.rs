@@ -11,7 +11,7 @@ const STANDARD: [(&str, &str, &str); 7] = [
         "String",
     ),
     (
-        "host/server/src/domain/admin/scopes.rs",
+        "host/server/src/domain/admin/applications/values.rs",
         "{unknown:?}",
         "&str",
     ),

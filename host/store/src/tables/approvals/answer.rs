@@ -41,8 +41,8 @@ pub enum DeviceAnswer {
     /// The user reports that the request was not theirs, with the report for administrators. All of the user's pending
     /// requests end.
     Report(Box<NewReport>),
-    /// The user approved, but typed another number, with this digest. The same number counts once per device, no matter how often its
-    /// proof arrives.
+    /// The user approved, but typed another number, with this digest. The same number counts once per device, no matter
+    /// how often its proof arrives.
     NumberMismatch(Digest),
 }
 
@@ -72,9 +72,9 @@ pub enum AnswerOutcome {
 }
 
 impl Store {
-    /// Records the verified answer of this device. It counts only if the request is pending, the device belongs to its user and
-    /// is not revoked, and the user may sign in there. The user can still report a replaced, cancelled, denied or
-    /// failed request until it expires.
+    /// Records the verified answer of this device. It counts only if the request is pending, the device belongs to its
+    /// user and is not revoked, and the user may sign in there. The user can still report a replaced, cancelled, denied
+    /// or failed request until it expires.
     pub async fn answer_approval(
         &self,
         id: ApprovalId,
