@@ -167,7 +167,10 @@ async fn accept(
         nonce: parameters.get("nonce").map(str::to_owned),
         code_challenge,
         // The response of a test sign-in shows an approval, so it needs a new one.
-        fresh_login: prompt.login || max_age == Some(0) || !destination.purpose.is_application(),
+        fresh_login: prompt.login
+            || max_age == Some(0)
+            || !destination.purpose.is_application()
+            || application.settings.always_approve,
         max_age,
         login_hint,
         select_account: prompt.select_account,
