@@ -254,10 +254,6 @@ pub struct OidcSettings {
     /// Whether the token response contains `session_state` with the value of the ID token's `sid`. Keycloak as a broker
     /// finds sessions by it when it receives a logout token.
     pub session_state: bool,
-    /// Whether ID tokens contain `azp`, the authorized party (OpenID Connect Core section 2).
-    pub authorized_party: bool,
-    /// Whether a session is not sufficient, so that each sign-in needs an approval.
-    pub always_approve: bool,
     /// The type of subject identifier.
     pub subject_type: SubjectType,
     /// Whether users are asked for consent.
@@ -295,8 +291,6 @@ impl OidcSettings {
             id_token_algorithm: SigningAlgorithm::default(),
             slim_id_token: false,
             session_state: false,
-            authorized_party: false,
-            always_approve: false,
             subject_type: SubjectType::default(),
             consent: ConsentPolicy::default(),
             passkey_sign_in: false,

@@ -497,22 +497,6 @@ async fn a_slim_id_token_returns_scope_claims_at_userinfo_only() {
     }
 }
 
-#[tokio::test]
-async fn an_application_receives_azp_and_needs_an_approval_each_time() {
-    let (host, ada) = TestHost::start().await.with_ada().await;
-    let path = format!("/applications/{}", ada.application.id);
-    host.admin_ok(Method::PATCH, &path, json!({"authorized_party": true}))
-        .await;
-    let browser = Browser::new(&host.base);
-    let page = signs_in(&ada, &browser, &[]).await;
-    let (returned, _) = claims(&host, &ada, &page.parameter("code")).await;
-    assert_eq!(returned["azp"], ada.application.id.to_string());
-    assert!(without_page(&ada, &browser, &[]).await.is_ok());
-    host.admin_ok(Method::PATCH, &path, json!({"always_approve": true}))
-        .await;
-    assert!(without_page(&ada, &browser, &[]).await.is_err());
-}
-
 /// Returns the `sub` and the claims of Ada that an application receives, in the ID token and at UserInfo.
 async fn returned(host: &TestHost, ada: &TestUser) -> (String, Map<String, Value>) {
     let (returned, token) = claims(

@@ -78,9 +78,6 @@ pub async fn issue(
     let IssuerClaims { iss, aud } = IssuerClaims::new(services, application);
     claims.insert("iss".to_owned(), json!(iss));
     claims.insert("aud".to_owned(), json!(aud));
-    if application.settings.authorized_party {
-        claims.insert("azp".to_owned(), json!(application.id.as_str()));
-    }
     set_claim(&mut claims, AtSignIn::Iat, json!(now));
     set_claim(
         &mut claims,

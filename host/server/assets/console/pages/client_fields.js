@@ -122,8 +122,6 @@ export function clientFields(type, { owner }) {
       toggle('session_state', 'session_state in the token response', {
         hint: 'Repeats the sid of the ID token. Keycloak as a broker needs it for back-channel logout.',
       }),
-      toggle('authorized_party', 'azp in ID tokens'),
-      toggle('always_approve', 'Approve each sign-in'),
       select(
         'subject_type',
         'Subject of users (sub)',

@@ -167,10 +167,7 @@ async fn accept(
         nonce: parameters.get("nonce").map(str::to_owned),
         code_challenge,
         // The response of a test sign-in shows an approval, so it needs a new one.
-        fresh_login: prompt.login
-            || max_age == Some(0)
-            || !destination.purpose.is_application()
-            || application.settings.always_approve,
+        fresh_login: prompt.login || max_age == Some(0) || !destination.purpose.is_application(),
         max_age,
         login_hint,
         select_account: prompt.select_account,

@@ -38,8 +38,6 @@ pub(super) fn apply(
         id_token_signed_response_alg,
         slim_id_token,
         session_state,
-        authorized_party,
-        always_approve,
         subject_type: subject_kind,
         sector_identifier,
         consent,
@@ -90,8 +88,6 @@ pub(super) fn apply(
         id_token_signed_response_alg.unwrap_or(settings.id_token_algorithm);
     settings.slim_id_token = slim_id_token.unwrap_or(settings.slim_id_token);
     settings.session_state = session_state.unwrap_or(settings.session_state);
-    settings.authorized_party = authorized_party.unwrap_or(settings.authorized_party);
-    settings.always_approve = always_approve.unwrap_or(settings.always_approve);
     settings.consent = consent.unwrap_or(settings.consent);
     settings.passkey_sign_in = passkey_sign_in.unwrap_or(settings.passkey_sign_in);
     let pairwise = subject_kind.map(|kind| kind == SubjectKind::Pairwise);

@@ -63,7 +63,6 @@ impl AdminCommand for CreateClient {
             subject_type: _,
             sector_identifier: _,
             consent: _,
-            always_approve: _,
             passkey_sign_in: _,
             backchannel_logout_uri: _,
             initiate_login_uri: _,

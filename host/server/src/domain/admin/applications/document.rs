@@ -69,10 +69,6 @@ assent_model::resource! {
     /// Whether the token response has `session_state`, with the value of the ID token's `sid`. Keycloak as a broker
     /// needs it for back-channel logout.
     harmless plain session_state: bool,
-    /// Whether ID tokens have `azp`, with the Client ID.
-    harmless plain authorized_party: bool,
-    /// Whether each sign-in needs an approval, even of a user who is signed in.
-    protected plain always_approve: bool,
     /// Whether users have a `sub` of the application's sector.
     protected plain subject_type: SubjectKind,
     /// The host name of the sector; by default the common host name of the redirect URIs; null removes it with the
@@ -154,8 +150,6 @@ impl ClientDocument {
             id_token_algorithm,
             slim_id_token,
             session_state,
-            authorized_party,
-            always_approve,
             subject_type,
             consent,
             passkey_sign_in,
@@ -208,8 +202,6 @@ impl ClientDocument {
             id_token_signed_response_alg: *id_token_algorithm,
             slim_id_token: *slim_id_token,
             session_state: *session_state,
-            authorized_party: *authorized_party,
-            always_approve: *always_approve,
             subject_type,
             sector_identifier,
             consent: *consent,
