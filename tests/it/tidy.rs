@@ -3,6 +3,7 @@
 mod debug_output;
 mod imports;
 mod printing;
+mod profile;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -501,7 +502,11 @@ fn every_change_of_the_admin_api_runs_a_command() {
             changes += 1;
             let body = handler.split("\n}\n").next().unwrap_or_default();
             let calls: String = body.split_whitespace().collect();
-            let runs = ["context.run(", "context.no_content(", "import_table(context,"];
+            let runs = [
+                "context.run(",
+                "context.no_content(",
+                "import_table(context,",
+            ];
             assert!(
                 runs.iter().any(|run| calls.contains(run)),
                 "{path}: a handler of {method} runs no command:\n{body}"

@@ -103,8 +103,10 @@ async function wanted(paths, isWanted) {
 /** Returns the texts of files and folders. */
 export const rustTexts = (paths) => wanted(paths, isText);
 
-/** Returns the store's texts about taken or changed objects: arguments of these functions, and constants for them. */
+const STORE_ERRORS = /(Missing|must_be_found|Overtaken|Taken|taken|ensure_all_written)$/;
+
+/** Returns the store's texts about missing, taken or changed objects: arguments of these functions, and constants for them. */
 export const storeTexts = () =>
   wanted(['host/store/src'], ({ text, around }) =>
-    around.length === 0 ? text.startsWith('the ') : /(Overtaken|Taken|taken|ensure_all_written)$/.test(around.at(-1)),
+    around.length === 0 ? text.startsWith('the ') : STORE_ERRORS.test(around.at(-1)),
   );
