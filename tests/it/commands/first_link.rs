@@ -28,8 +28,9 @@ struct Terminal {
 impl Terminal {
     /// Starts a command of the shell on a terminal of its own.
     fn run(folder: &Path, command: &str) -> Self {
-        // It ends with the terminal, also if the test fails.
-        let command = format!("exec setpriv --pdeathsig KILL {command}");
+        // It ends with the terminal, also if the test fails. A shell ignores Ctrl-C in all that it starts in the
+        // background, and bash traps no signal that is ignored when it begins.
+        let command = format!("exec env --default-signal setpriv --pdeathsig KILL {command}");
         let mut script = Command::new("script");
         script
             .args(["--quiet", "--return", "--command", &command, "/dev/null"])
