@@ -105,7 +105,7 @@ export const rustTexts = (paths) => wanted(paths, isText);
 
 const STORE_ERRORS = /(Missing|must_be_found|Overtaken|Taken|taken|ensure_all_written)$/;
 
-/** Returns the store's texts about missing, taken or changed objects: arguments of these functions, and constants for them. */
+/** Returns the store's texts about missing, taken or changed objects: arguments of these functions, and constants. */
 export const storeTexts = () =>
   wanted(['host/store/src'], ({ text, around }) =>
     around.length === 0 ? text.startsWith('the ') : STORE_ERRORS.test(around.at(-1)),
