@@ -138,6 +138,12 @@ impl Normaliser<'_> {
                 rest = after;
                 continue;
             }
+            // A digest in base64url may look like a name.
+            if replaced.ends_with("\"at_hash\":\"") {
+                replaced.push_str(&self.placeholder("random", word));
+                rest = after;
+                continue;
+            }
             let is_number = replaced.ends_with('.') || after.starts_with('.');
             match self.word(word, is_number, replaced.ends_with('>')) {
                 Some(label) => replaced.push_str(&label),
