@@ -1,13 +1,12 @@
 //! The server as a separate process.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use super::{binary, in_time, write_file};
+use super::{binary, free_port, in_time, write_file};
 
 /// A process `assent serve`, which ends with the test.
 pub struct ServerProcess {
@@ -20,9 +19,7 @@ impl ServerProcess {
     /// Starts the server with its data in this folder and its log in `log`. `settings` is additional TOML, and `http`
     /// has lines for the table `[http]`.
     pub async fn start(folder: &Path, http: &str, settings: &str, log: impl Into<Stdio>) -> Self {
-        let reserved = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = reserved.local_addr().expect("an address");
-        drop(reserved);
+        let address = format!("127.0.0.1:{}", free_port());
         let base = format!("http://{address}");
         let text =
             format!("base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n{http}\n{settings}\n");
@@ -34,9 +31,7 @@ impl ServerProcess {
 
     /// Starts the server with its data in this folder, these settings, and this environment variable.
     pub async fn start_with(folder: &Path, settings: &str, (name, value): (&str, &Path)) -> Self {
-        let reserved = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = reserved.local_addr().expect("an address");
-        drop(reserved);
+        let address = format!("127.0.0.1:{}", free_port());
         let base = format!("http://{address}");
         let text = format!("base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n{settings}\n");
         write_file(folder.join("assent.toml"), text);

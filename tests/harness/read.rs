@@ -6,6 +6,7 @@ use std::fmt::{Debug, Display};
 use std::future::Future;
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use base64::Engine;
@@ -250,11 +251,19 @@ pub async fn listen() -> (TcpListener, u16) {
     }
 }
 
-/// Returns a free port of this machine, for another program.
+/// Returns a port for another program. No other test of this process gets it, and it is below the ports that the
+/// operating system chooses for connections and listeners, so it stays free until the program listens.
 #[track_caller]
 pub fn free_port() -> u16 {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-    expect_success("find", "a free port", address).port()
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    // Two processes at the same time begin with different ports.
+    let first = u16::try_from(std::process::id().wrapping_mul(997) % 20_000).expect("below 20,000");
+    let mut ports = (0..20_000).map(|_| {
+        let tried = TRIED.fetch_add(1, Ordering::Relaxed) % 20_000;
+        10_000 + (first + tried) % 20_000
+    });
+    let free = ports.find(|port| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.unwrap_or_else(|| panic!("expected a free port"))
 }
 
 /// Returns the text after the first `start`.

@@ -11,8 +11,8 @@ use tokio::process::{Child, ChildStdout, Command};
 
 use crate::authenticator_app::Environment;
 use crate::harness::{
-    Application, Pipes, Respond, Run, TestHost, TestUser, Text, binary, http_client, id, in_time,
-    parse_json, write_file,
+    Application, Pipes, Respond, Run, TestHost, TestUser, Text, binary, free_port, http_client, id,
+    in_time, parse_json, write_file,
 };
 use crate::saml::service_provider::TestServiceProvider;
 
@@ -163,12 +163,7 @@ async fn a_user_enrols_and_signs_in_in_chromium() {
         .await;
 
     // The demo application may use any port, because the port of a loopback redirect URI is not fixed.
-    let free = tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .expect("a port")
-        .local_addr()
-        .expect("an address");
-    let demo_url = format!("http://{free}/");
+    let demo_url = format!("http://127.0.0.1:{}/", free_port());
     let signed_out = format!("{demo_url}signed-out");
     host.admin_ok(
         Method::PATCH,

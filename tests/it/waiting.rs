@@ -29,6 +29,12 @@ use crate::harness::{
 const POLL: &str = "FROM changes WHERE seq > ";
 /// The reads of the background task of approval channels, about one a second.
 const BACKGROUND: &str = "FROM approval_dispatches";
+/// The reads of requests that wait for a decision, for an approval request and for a name.
+const WAITED_FOR: [&str; 3] = [
+    "FROM approvals WHERE",
+    "JOIN devices d",
+    "FROM logins WHERE",
+];
 /// A time that exceeds the duration of any test, in seconds.
 const PATIENT: u32 = 3600;
 
@@ -99,10 +105,10 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
         .await;
     let request = ada.device.pending_requests(0).await[0].id;
     let shown = HashSet::from([request]);
-    let devices = more_devices_of(&host, &ada, 200).await;
-    assert_eq!(statements.count(POLL), 0, "no request waits");
+    // Each of them reads its own inbox at the end, and a busy machine rejects reads that wait for too long.
+    let devices = more_devices_of(&host, &ada, 50).await;
 
-    let pages = join_all((0..200).map(|_| request::decided(services, request)));
+    let pages = join_all((0..350).map(|_| request::decided(services, request)));
     let inboxes = join_all(devices.iter().map(|device| inbox(services, device, &shown)));
     let codes = join_all((0..100).map(|_| qr_sign_in::is_scanned(services, login_of(&code))));
     let mut waiting = Box::pin(async { tokio::join!(pages, inboxes, codes) });
@@ -111,22 +117,24 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
             services.store.waiting_requests() == 500
         })
         .await;
-        // When the poller begins, each request reads once more.
-        let polls = statements.count(POLL);
-        statements.reach(POLL, polls + 10).await;
+        // When the poller begins, each request that waits already reads once more.
+        let reads = || WAITED_FOR.map(|words| statements.count(words));
+        for _ in 0..20 {
+            let before = reads();
+            statements.reach(POLL, statements.count(POLL) + 10).await;
+            if reads() == before {
+                break;
+            }
+        }
         let (begun, before) = (Instant::now(), statements.executed().len());
-        statements.reach(POLL, polls + 30).await;
+        statements.reach(POLL, statements.count(POLL) + 20).await;
         (begun.elapsed(), statements.executed().split_off(before))
     };
     let (took, executed) = tokio::select! {
         _ = &mut waiting => panic!("nothing happened"),
         measured = measured => measured,
     };
-    for waited_for in [
-        "FROM approvals WHERE",
-        "JOIN devices d",
-        "FROM logins WHERE",
-    ] {
+    for waited_for in WAITED_FOR {
         assert!(
             !executed.iter().any(|text| text.contains(waited_for)),
             "{executed:?}"

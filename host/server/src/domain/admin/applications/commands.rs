@@ -79,8 +79,10 @@ impl AdminCommand for CreateClient {
         let (application, recorder) = approved.into_parts();
         let writes = client_creation(&recorder, application.clone(), None);
         let written = recorder.write(writes).await?;
-        tracing::info!(application = %application.id, "application created");
-        Ok(written.map(|()| application))
+        Ok(written.map(|()| {
+            tracing::info!(application = %application.id, "application created");
+            application
+        }))
     }
 }
 

@@ -111,8 +111,10 @@ impl AdminCommand for CreateGroup {
         let (group, recorder) = approved.into_parts();
         let writes = group_creation(&recorder, group.clone(), None);
         let written = recorder.write(writes).await?;
-        tracing::info!(group = %group.id, "group created");
-        Ok(written.map(|()| group))
+        Ok(written.map(|()| {
+            tracing::info!(group = %group.id, "group created");
+            group
+        }))
     }
 }
 

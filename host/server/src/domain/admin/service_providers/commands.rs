@@ -71,8 +71,10 @@ impl AdminCommand for CreateServiceProvider {
         let key = saml_keys::create_first_key(services, &provider.id).await?;
         let writes = service_provider_creation(&recorder, provider.clone(), key, None);
         let written = recorder.write(writes).await?;
-        tracing::info!(application = %provider.id, "service provider created");
-        Ok(written.map(|()| provider))
+        Ok(written.map(|()| {
+            tracing::info!(application = %provider.id, "service provider created");
+            provider
+        }))
     }
 }
 

@@ -61,8 +61,10 @@ impl AdminCommand for CreateUser {
         let entries = vec![creation(recorder.services, &user, recorder.by)];
         let insertion = UserAction::Insert(user.clone());
         let written = recorder.write_user(insertion, entries).await?;
-        tracing::info!(user = %user.id, "user created");
-        Ok(written.map(|()| user))
+        Ok(written.map(|()| {
+            tracing::info!(user = %user.id, "user created");
+            user
+        }))
     }
 }
 
