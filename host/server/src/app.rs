@@ -19,7 +19,6 @@ use crate::domain::operations::plugins::specs::{plugin_specs, read_secret};
 use crate::domain::operations::telemetry::error_references::ErrorReferences;
 use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::domain::operations::telemetry::span_sampler::SpanSampler;
-use crate::domain::operations::traffic::admission::Admission;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
@@ -140,9 +139,6 @@ pub async fn compose(
         Some(_) => SpanSampler::new(settings.telemetry.traced_share),
         None => SpanSampler::default(),
     };
-    let admission = Arc::new(Admission::of_processors(Arc::clone(
-        store.requests_under_way(),
-    )));
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
         rate_limits: RateLimiters::new(settings.rate_limits),
@@ -175,7 +171,7 @@ pub async fn compose(
         settings_file,
         dropped_log_lines,
         draining: domain::operations::traffic::draining::DrainSwitch::default(),
-        admission,
+        admission: Arc::new(domain::operations::traffic::admission::Admission::of_processors()),
         signed_documents: domain::keys::signed_documents::SignedDocuments::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         long_polls: domain::devices::long_polls::LongPolls::default(),

@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::engine::connections::{Connections, Epoch, Readers};
+use crate::engine::connections::{Connections, Readers};
 use crate::engine::database_url::{sqlite_file, sqlite_path, without_password};
 use crate::engine::migrations;
 use crate::engine::migrations::MigrationPolicy;
@@ -13,6 +13,7 @@ use crate::engine::migrations::applied;
 use crate::engine::migrations::list::{MIGRATIONS, schema_version};
 use crate::engine::migrations::migration::{Migration, MigrationOutcome};
 use crate::engine::partitions;
+use crate::engine::pipelined::{Epoch, PipelinedConnections};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind, Options};
 use crate::operations::backup::reject_unfinished_restore;
@@ -287,9 +288,16 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     let connections = |count| Connections::new(target.options.clone(), epoch.clone(), count);
     // On PostgreSQL one more connection writes approval requests, one batch at a time.
     let writers = connections(writer_count + u32::from(kind == DatabaseKind::Postgres));
-    let lookups = (reader_count / 2).max(1);
-    let lists = reader_count.saturating_sub(lookups).max(1);
-    let readers = Readers::new(connections(lists), connections(lookups));
+    let pipelined_count = match kind {
+        DatabaseKind::Sqlite => 0,
+        DatabaseKind::Postgres => (reader_count / 2).max(1),
+    };
+    let pipelined = (pipelined_count > 0)
+        .then(|| PipelinedConnections::new(target.options.clone(), epoch.clone(), pipelined_count));
+    let readers = Readers::new(
+        connections(reader_count.saturating_sub(pipelined_count).max(1)),
+        pipelined,
+    );
     // On PostgreSQL the audit root is signed over another connection, so that a slow signature delays no readiness
     // check.
     let probe = connections(1 + u32::from(kind == DatabaseKind::Postgres));

@@ -3,16 +3,14 @@
 //! such a connection would be unpredictable. The next use opens another one.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{Instant, timeout, timeout_at};
-use tracing::Instrument;
-use tracing::instrument::WithSubscriber;
 
 use crate::engine::measurements::Measurements;
+use crate::engine::pipelined::{Epoch, PipelinedConnections};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, Executor, Options, Query, Rows};
 use assent_model::clock::QUEUE_DEADLINE;
@@ -21,24 +19,6 @@ use assent_model::clock::QUEUE_DEADLINE;
 const READ: Duration = Duration::from_secs(6);
 /// The time limit for running uses after the connections are closed, and for closing a connection.
 const CLOSE: Duration = Duration::from_secs(10);
-
-/// Counts how often a connection of this database was lost. Connections that were opened before the last loss are not
-/// used again, because after a fail-over they may lead to the former primary.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Epoch(Arc<AtomicU64>);
-
-impl Epoch {
-    pub(crate) fn now(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    /// Ends the epoch in which the lost connection was opened, if it has not ended yet.
-    pub(crate) fn end(&self, opened: u64) {
-        let _ = self
-            .0
-            .compare_exchange(opened, opened + 1, Ordering::AcqRel, Ordering::Relaxed);
-    }
-}
 
 /// A bounded number of connections for one purpose.
 #[derive(Clone, Debug)]
@@ -113,19 +93,6 @@ impl Connections {
             shared: Arc::clone(&self.shared),
             _place: place,
         })
-    }
-
-    async fn read_once(&self, query: &Query, deadline: Instant) -> sql::Result<Rows> {
-        let mut lease = timeout_at(deadline, self.lease())
-            .await
-            .map_err(|_| TOO_LONG)??;
-        lease.set_deadline(Some(deadline.into_std()));
-        let Ok(outcome) = timeout_at(deadline, lease.run(query)).await else {
-            lease.end_epoch();
-            return Err(TOO_LONG);
-        };
-        lease.end(outcome.as_ref().err());
-        outcome
     }
 
     /// Waits for running uses, and closes all connections.
@@ -209,118 +176,116 @@ impl DerefMut for Lease {
     }
 }
 
-/// The connections that read. `&Readers` executes statements that only read, and [`Readers::lookups`] those that read a
-/// few rows by their keys. They have connections of their own, so that a slow list does not delay a lookup.
+/// The connections that read. `&Readers` executes statements that only read. If a connection was lost, its statement is
+/// executed a second time.
+///
+/// PostgreSQL has other connections for lookups, [`Readers::lookups`], so that a slow list does not delay a lookup.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
-    lists: Connections,
-    lookups: Connections,
+    connections: Connections,
+    pipelined: Option<PipelinedConnections>,
 }
 
+/// Executes statements that read a few rows by their keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lookups<'r>(&'r Readers);
+
 impl Readers {
-    pub(crate) const fn new(lists: Connections, lookups: Connections) -> Self {
-        Self { lists, lookups }
+    pub(crate) fn new(connections: Connections, pipelined: Option<PipelinedConnections>) -> Self {
+        Self {
+            connections,
+            pipelined,
+        }
     }
 
     /// Returns the executor of statements that read a few rows by their keys.
-    pub(crate) const fn lookups(&self) -> &Connections {
-        &self.lookups
+    pub(crate) const fn lookups(&self) -> Lookups<'_> {
+        Lookups(self)
     }
 
-    /// The connections that read lists.
-    pub(crate) const fn lists(&self) -> &Connections {
-        &self.lists
+    /// The connections that read lists; on SQLite, the connections for all reads.
+    pub(crate) const fn list_connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// The number of running lookups on shared connections.
+    pub(crate) fn lookups_under_way(&self) -> u32 {
+        self.pipelined
+            .as_ref()
+            .map_or(0, PipelinedConnections::under_way)
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn pipelined(&self) -> Option<&PipelinedConnections> {
+        self.pipelined.as_ref()
     }
 
     pub(crate) async fn close(&self) {
-        self.lists.close().await;
-        self.lookups.close().await;
+        self.connections.close().await;
+        if let Some(pipelined) = &self.pipelined {
+            pipelined.close().await;
+        }
     }
-}
 
-impl Executor for &Readers {
-    async fn run(self, query: &Query) -> sql::Result<Rows> {
-        self.lists.run(query).await
-    }
-}
-
-/// Executes statements that only read. If a connection was lost, its statement is executed a second time. The read has a
-/// task of its own, so that a caller that goes away neither closes the connection nor leaves its session behind.
-impl Executor for &Connections {
-    async fn run(self, query: &Query) -> sql::Result<Rows> {
-        let (connections, query) = (self.clone(), query.clone());
-        let read = async move {
-            let deadline = Instant::now() + READ;
-            match connections.read_once(&query, deadline).await {
-                // Both attempts share one time limit, because a caller waits.
-                Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
-                    connections.read_once(&query, deadline).await
-                }
-                outcome => outcome,
-            }
+    async fn read_once(&self, query: &Query, deadline: Instant) -> sql::Result<Rows> {
+        let mut lease = timeout_at(deadline, self.connections.lease())
+            .await
+            .map_err(|_| TOO_LONG)??;
+        lease.set_deadline(Some(deadline.into_std()));
+        let Ok(outcome) = timeout_at(deadline, lease.run(query)).await else {
+            lease.end_epoch();
+            return Err(TOO_LONG);
         };
-        let read = tokio::spawn(read.in_current_span().with_current_subscriber());
-        // The task ends early only if the runtime ends.
-        read.await.unwrap_or(Err(sql::Error::Closed))
+        lease.end(outcome.as_ref().err());
+        outcome
     }
+}
+
+/// Executes a lookup on a connection that carries others at the same time.
+async fn look_up_once(
+    pipelined: &PipelinedConnections,
+    query: &Query,
+    deadline: Instant,
+) -> sql::Result<Rows> {
+    let mut handle = timeout_at(deadline, pipelined.handle())
+        .await
+        .map_err(|_| TOO_LONG)??;
+    let Ok(outcome) = timeout_at(deadline, handle.connection.run(query)).await else {
+        pipelined.end_epoch(handle.epoch);
+        return Err(TOO_LONG);
+    };
+    if outcome.as_ref().is_err_and(sql::Error::is_connection_lost) {
+        pipelined.end_epoch(handle.epoch);
+    }
+    outcome
 }
 
 const TOO_LONG: sql::Error = sql::Error::TimedOut("reading the database");
 
-#[cfg(test)]
-mod tests {
-    use std::pin::pin;
-
-    use futures_util::future::join_all;
-
-    use crate::engine::connect::Database;
-
-    use super::*;
-
-    /// The process id of the session that answered.
-    async fn look_up(database: &Database) -> sql::Result<i64> {
-        let (session,): (i64,) = sql::query_as("SELECT CAST(pg_backend_pid() AS BIGINT)")
-            .fetch_one(database.readers.lookups())
-            .await?;
-        Ok(session)
-    }
-
-    #[tokio::test]
-    async fn a_list_that_takes_long_delays_no_lookup() {
-        let database = Database::empty_postgres("lists", "-c geqo=on").await;
-        let slow = sql::query("SELECT pg_sleep(60)");
-        let lists = (0..20).map(|_| slow.clone().execute(&database.readers));
-        let mut lists = pin!(join_all(lists));
-        let lookups = join_all((0..20).map(|_| look_up(&database)));
-        tokio::select! {
-            _ = &mut lists => panic!("the lists are read"),
-            answers = lookups => assert!(answers.iter().all(Result::is_ok), "{answers:?}"),
+impl Executor for &Readers {
+    async fn run(self, query: &Query) -> sql::Result<Rows> {
+        let deadline = Instant::now() + READ;
+        match self.read_once(query, deadline).await {
+            // Both attempts share one time limit, because a caller waits.
+            Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
+                self.read_once(query, deadline).await
+            }
+            outcome => outcome,
         }
     }
+}
 
-    #[tokio::test]
-    async fn a_lost_connection_is_replaced() {
-        let database = Database::empty_postgres("lost", "-c geqo=on").await;
-        let before = look_up(&database).await.unwrap();
-        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                   WHERE datname = current_database() AND pid <> pg_backend_pid()";
-        sql::query(end).execute(&database.readers).await.unwrap();
-        let answers = join_all((0..20).map(|_| look_up(&database))).await;
-        for answer in answers {
-            assert_ne!(answer.unwrap(), before);
+impl Executor for Lookups<'_> {
+    async fn run(self, query: &Query) -> sql::Result<Rows> {
+        let Some(pipelined) = &self.0.pipelined else {
+            return self.0.run(query).await;
+        };
+        let deadline = Instant::now() + READ;
+        match look_up_once(pipelined, query, deadline).await {
+            Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
+                look_up_once(pipelined, query, deadline).await
+            }
+            outcome => outcome,
         }
-    }
-
-    #[tokio::test]
-    async fn a_cancelled_read_keeps_its_connection() {
-        let database = Database::empty_postgres("cancelled", "-c geqo=on").await;
-        let before = look_up(&database).await.unwrap();
-        let slow = sql::query("SELECT pg_sleep(0.2)");
-        let slow = slow.execute(database.readers.lookups());
-        assert!(timeout(Duration::from_millis(10), slow).await.is_err());
-        while database.readers.lookups().counts().0 > 0 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        assert_eq!(look_up(&database).await.unwrap(), before);
     }
 }

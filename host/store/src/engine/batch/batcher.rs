@@ -4,13 +4,11 @@
 //! most statements. While one batch runs, the next one collects calls. So an idle instance answers without delay, and
 //! for a busy one many calls cost little more than one. Nothing is cached between batches.
 
-use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -138,7 +136,7 @@ async fn run<Q, A>(
         if batch.is_empty() {
             continue;
         }
-        match catch_panic(work(
+        match run_in_task(work(
             batch
                 .iter()
                 .map(|question| question.request.clone())
@@ -175,7 +173,7 @@ async fn run_one_by_one<Q: Clone, A: Send + 'static>(
         }
         let answer = match &outage {
             Some(error) => Err(error.copy()),
-            None => catch_panic(work(vec![request]))
+            None => run_in_task(work(vec![request]))
                 .await
                 .and_then(single_result),
         };
@@ -188,13 +186,13 @@ async fn run_one_by_one<Q: Clone, A: Send + 'static>(
     }
 }
 
-/// Runs the work. A panic affects only these calls and not later ones.
-async fn catch_panic<A>(work: BoxFuture<'static, BatchResult<A>>) -> BatchResult<A> {
-    let caught = AssertUnwindSafe(work).catch_unwind().await;
-    caught.unwrap_or_else(|_| {
-        tracing::error!("database read panicked");
-        Err(StoreError::Unavailable("a read panicked".to_owned()))
-    })
+/// Runs the work in a separate task, so that a panic affects only these calls and not later ones.
+async fn run_in_task<A: Send + 'static>(
+    work: BoxFuture<'static, BatchResult<A>>,
+) -> BatchResult<A> {
+    tokio::spawn(work)
+        .await
+        .map_err(|error| StoreError::Unavailable(error.to_string()))?
 }
 
 /// Waits for a call, and adds the other pending calls. Returns `false` once no caller remains.

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use crate::engine::batch::batcher::{BatchResult, Batcher};
 use crate::engine::batch::bulk_sql::BulkSql;
 use crate::engine::connections::Readers;
 use crate::engine::sql;
-use crate::engine::sql::{FromRow, QueryAs};
+use crate::engine::sql::{DatabaseKind, FromRow, QueryAs};
 use crate::{Result, StoreError};
 
 /// A row of a lookup.
@@ -41,11 +43,23 @@ impl Key for (String, String) {
 }
 
 /// Reads rows of one kind by their keys.
-pub(crate) struct BatchLoader<T, K = String>(Batcher<K, Option<T>>);
+pub(crate) struct BatchLoader<T, K = String>(LoaderKind<T, K>);
+
+enum LoaderKind<T, K> {
+    /// PostgreSQL: concurrent lookups share a round trip.
+    Batches(Batcher<K, Option<T>>),
+    /// SQLite: the read costs less than the way to another task.
+    Inline(Arc<Lookup<T, K>>),
+}
+
+type Lookup<T, K> = dyn Fn(K) -> BoxFuture<'static, Result<Option<T>>> + Send + Sync;
 
 impl<T, K> Clone for BatchLoader<T, K> {
     fn clone(&self) -> Self {
-        Self(self.0.clone())
+        Self(match &self.0 {
+            LoaderKind::Batches(batches) => LoaderKind::Batches(batches.clone()),
+            LoaderKind::Inline(lookup) => LoaderKind::Inline(Arc::clone(lookup)),
+        })
     }
 }
 
@@ -57,7 +71,10 @@ impl<T, K> std::fmt::Debug for BatchLoader<T, K> {
 
 impl<T: Send + 'static, K: Key> BatchLoader<T, K> {
     pub(crate) async fn call(&self, key: K) -> Result<Option<T>> {
-        self.0.call(key).await
+        match &self.0 {
+            LoaderKind::Batches(batches) => batches.call(key).await,
+            LoaderKind::Inline(lookup) => lookup(key).await,
+        }
     }
 }
 
@@ -67,13 +84,24 @@ const BATCHES: u32 = 2;
 /// Starts a loader for the rows of `statement`, which contains `{$}` or `{($, $)}` in place of the keys.
 pub(crate) fn start_loader<R: Row>(
     readers: &Readers,
+    kind: DatabaseKind,
     statement: &str,
 ) -> BatchLoader<R::Value, R::Key> {
     let (readers, statement) = (readers.clone(), Arc::new(BulkSql::new(statement, 0)));
-    BatchLoader(Batcher::start(BATCHES, move |keys| {
-        let (readers, statement) = (readers.clone(), Arc::clone(&statement));
-        Box::pin(async move { read::<R>(&readers, &statement, &keys).await })
-    }))
+    BatchLoader(match kind {
+        DatabaseKind::Postgres => LoaderKind::Batches(Batcher::start(BATCHES, move |keys| {
+            let (readers, statement) = (readers.clone(), Arc::clone(&statement));
+            Box::pin(async move { read::<R>(&readers, &statement, &keys).await })
+        })),
+        DatabaseKind::Sqlite => LoaderKind::Inline(Arc::new(move |key: R::Key| {
+            let (readers, statement) = (readers.clone(), Arc::clone(&statement));
+            Box::pin(async move {
+                let query = key.bind(sql::query_as::<R>(statement.sql_for(1)));
+                let row = query.fetch_optional(readers.lookups()).await?;
+                row.map(value_of).transpose()
+            })
+        })),
+    })
 }
 
 async fn read<R: Row>(

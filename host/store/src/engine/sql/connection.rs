@@ -85,7 +85,7 @@ impl Options {
     /// Opens a connection, within five seconds.
     pub async fn connect(&self) -> Result<Connection> {
         let driver = match &self.target {
-            Target::Sqlite(file) => Driver::Sqlite(SqliteConnection::open(file).await?),
+            Target::Sqlite(file) => Driver::Sqlite(SqliteConnection::open(file)?),
             Target::Postgres(options) => {
                 let connected = tokio::time::timeout(CONNECT, options.connect()).await;
                 Driver::Postgres(connected.map_err(|_| Error::TimedOut("opening a connection"))??)
@@ -123,10 +123,21 @@ impl Connection {
         }
     }
 
+    /// Another handle for the same session of PostgreSQL; `None` for SQLite, which executes one statement at a time.
+    pub(crate) fn share(&self) -> Option<Self> {
+        match &self.driver {
+            Driver::Sqlite(_) => None,
+            Driver::Postgres(connection) => Some(Self {
+                driver: Driver::Postgres(connection.share()),
+                measurements: Arc::clone(&self.measurements),
+            }),
+        }
+    }
+
     /// Executes statements without arguments, such as `BEGIN`.
     pub async fn batch(&mut self, text: &str) -> Result<()> {
         match &mut self.driver {
-            Driver::Sqlite(connection) => Box::pin(connection.batch(text)).await,
+            Driver::Sqlite(connection) => connection.batch(text),
             Driver::Postgres(connection) => Box::pin(connection.batch(text)).await,
         }
     }
@@ -141,7 +152,7 @@ impl Connection {
     /// Ends the session.
     pub async fn close(self) {
         match self.driver {
-            Driver::Sqlite(connection) => connection.close().await,
+            Driver::Sqlite(connection) => drop(connection),
             Driver::Postgres(connection) => connection.close().await,
         }
     }
@@ -150,12 +161,10 @@ impl Connection {
 impl Executor for &mut Connection {
     async fn run(self, query: &Query) -> Result<Rows> {
         tracing::trace!(target: "assent_store::sql", statement = query.text.as_str());
-        #[cfg(debug_assertions)]
-        query.check_arguments()?;
         let begun = Instant::now();
         let outcome = match &mut self.driver {
-            // The futures are boxed, because they are large and part of each caller's future otherwise.
-            Driver::Sqlite(connection) => Box::pin(connection.run(query)).await,
+            Driver::Sqlite(connection) => connection.run(query),
+            // The future is boxed, because it is large and part of each caller's future otherwise.
             Driver::Postgres(connection) => Box::pin(connection.run(query)).await,
         };
         self.measurements.statements.record_time(begun.elapsed());

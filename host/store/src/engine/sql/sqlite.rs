@@ -1,18 +1,16 @@
-//! A connection to SQLite.
+//! A connection to SQLite. It runs in the calling thread, because most statements take less time than a change of
+//! threads.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::TryStreamExt;
-use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteRow};
-use sqlx::{
-    Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, TypeInfo,
-    ValueRef,
-};
+use rusqlite::config::DbConfig;
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{OpenFlags, ToSql};
 
-use super::connection::DatabaseKind;
-use super::error::{Error, Result};
+use super::error::{Code, Error, Result};
 use super::query::Query;
 use super::row::Rows;
 use super::value::{Argument, Value};
@@ -40,34 +38,34 @@ const PRAGMAS: [&str; 7] = [
 
 /// A connection.
 pub(super) struct SqliteConnection {
-    connection: sqlx::SqliteConnection,
+    connection: rusqlite::Connection,
+    /// The columns of the prepared statements by their texts.
+    columns: HashMap<String, Arc<[String]>>,
     /// When the running statement must end.
     deadline: Arc<Mutex<Option<Instant>>>,
 }
 
 impl SqliteConnection {
-    pub(super) async fn open(path: &Path) -> Result<Self> {
-        let options = SqliteConnectOptions::new()
-            .filename(path)
-            .busy_timeout(BUSY)
-            .statement_cache_capacity(STATEMENTS)
-            .disable_statement_logging();
-        let mut connection = options.connect().await?;
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = rusqlite::Connection::open_with_flags(path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        // Otherwise SQLite may prepare a statement again whenever its arguments change.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
         for pragma in PRAGMAS {
-            execute_when_free(&mut connection, pragma).await?;
+            execute_when_free(&connection, pragma)?;
         }
         let deadline = Arc::new(Mutex::new(None::<Instant>));
         let looked_at = Arc::clone(&deadline);
-        let may_continue = move || {
+        let passed = move || {
             let deadline = *looked_at.lock().unwrap_or_else(PoisonError::into_inner);
-            deadline.is_none_or(|deadline| Instant::now() < deadline)
+            deadline.is_some_and(|deadline| Instant::now() >= deadline)
         };
-        connection
-            .lock_handle()
-            .await?
-            .set_progress_handler(STEPS, may_continue);
+        connection.progress_handler(STEPS, Some(passed))?;
         Ok(Self {
             connection,
+            columns: HashMap::new(),
             deadline,
         })
     }
@@ -77,94 +75,164 @@ impl SqliteConnection {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
 
-    pub(super) async fn run(&mut self, query: &Query) -> Result<Rows> {
-        let mut arguments = SqliteArguments::default();
-        for argument in &query.arguments {
-            bind(&mut arguments, argument)?;
+    pub(super) fn run(&mut self, query: &Query) -> Result<Rows> {
+        let text = query.text.as_str();
+        if !query.prepared_once {
+            let mut statement = self.connection.prepare(text)?;
+            let columns = names(&statement);
+            return self.run_prepared(&mut statement, columns, &query.arguments);
         }
-        let statement = sqlx::query_with(query.text.to_sqlx(DatabaseKind::Sqlite), arguments);
-        let mut results = self
-            .connection
-            .fetch_many(statement.persistent(query.prepared_once));
-        let mut rows = Rows::default();
-        // After an error the rest is read all the same, so that the next statement finds nothing of this one.
-        let mut outcome = Ok(());
-        while let Some(result) = results.try_next().await? {
-            match result {
-                Either::Left(done) => rows.affected = done.rows_affected(),
-                Either::Right(row) => {
-                    if rows.columns.is_empty() {
-                        rows.columns = names(&row);
-                    }
-                    let values = (0..row.len()).map(|place| value_of(&row, place));
-                    match values.collect() {
-                        Ok(values) => rows.rows.push(values),
-                        Err(error) => outcome = Err(error),
-                    }
-                }
+        let mut statement = self.connection.prepare_cached(text)?;
+        let columns = match self.columns.get(text) {
+            Some(columns) => Arc::clone(columns),
+            None => {
+                let columns = names(&statement);
+                self.columns.insert(text.to_owned(), Arc::clone(&columns));
+                columns
             }
+        };
+        self.run_prepared(&mut statement, columns, &query.arguments)
+    }
+
+    fn run_prepared(
+        &self,
+        statement: &mut rusqlite::Statement<'_>,
+        columns: Arc<[String]>,
+        arguments: &[Argument],
+    ) -> Result<Rows> {
+        let mut bound = 0;
+        for place in 1..=statement.parameter_count() {
+            let argument = number_of(statement.parameter_name(place))
+                .and_then(|number| arguments.get(number.checked_sub(1)?))
+                .ok_or_else(|| Error::Mismatch(format!("placeholder {place} has no argument")))?;
+            statement.raw_bind_parameter(place, argument)?;
+            bound += 1;
         }
-        outcome.map(|()| rows)
+        if bound != arguments.len() {
+            return Err(Error::Mismatch(format!(
+                "the statement has {bound} placeholders and {} arguments",
+                arguments.len()
+            )));
+        }
+        let mut rows = Vec::new();
+        let mut found = statement.raw_query();
+        while let Some(row) = found.next()? {
+            let mut values = Vec::with_capacity(columns.len());
+            for place in 0..columns.len() {
+                values.push(value_of(row.get_ref(place)?)?);
+            }
+            rows.push(values);
+        }
+        drop(found);
+        Ok(Rows {
+            columns,
+            rows,
+            affected: self.connection.changes(),
+        })
     }
 
     /// Executes statements without arguments.
-    pub(super) async fn batch(&mut self, text: &str) -> Result<()> {
-        sqlx::raw_sql(AssertSqlSafe(text))
-            .execute(&mut self.connection)
-            .await?;
-        Ok(())
-    }
-
-    /// Closes the file.
-    pub(super) async fn close(self) {
-        // The file is closed in any case.
-        let _ = self.connection.close().await;
+    pub(super) fn batch(&self, text: &str) -> Result<()> {
+        Ok(self.connection.execute_batch(text)?)
     }
 }
 
-fn names(row: &SqliteRow) -> Arc<[String]> {
-    let columns = row.columns().iter();
-    columns.map(|column| column.name().to_owned()).collect()
+fn names(statement: &rusqlite::Statement<'_>) -> Arc<[String]> {
+    statement.column_names().map(str::to_owned).collect()
 }
 
-fn bind(arguments: &mut SqliteArguments, argument: &Argument) -> Result<()> {
-    match argument {
-        Argument::Integer(value) => arguments.add(*value),
-        Argument::Text(value) => arguments.add(value.as_deref().map(str::to_owned)),
-        Argument::Bytes(value) => arguments.add(value.clone()),
-    }
-    .map_err(|error| Error::Mismatch(error.to_string()))
+/// Returns the number in a parameter's name. SQLite treats `$1` as a name, and numbers the names by their first
+/// occurrence.
+fn number_of(name: Option<&str>) -> Option<usize> {
+    name?.strip_prefix('$')?.parse().ok()
 }
 
-fn value_of(row: &SqliteRow, place: usize) -> Result<Value> {
-    let value = row.try_get_raw(place)?;
-    // The type of NULL is that of the column.
-    if value.is_null() {
-        return Ok(Value::Null);
-    }
-    let kind = value.type_info();
-    Ok(match kind.name() {
-        "INTEGER" | "BOOLEAN" => Value::Integer(row.try_get_unchecked(place)?),
-        "TEXT" => Value::Text(row.try_get_unchecked(place)?),
-        "BLOB" => Value::Bytes(row.try_get_unchecked(place)?),
-        other => {
-            return Err(Error::Mismatch(format!("a column has {other}")));
+fn value_of(value: ValueRef<'_>) -> Result<Value> {
+    Ok(match value {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(value) => Value::Integer(value),
+        ValueRef::Text(bytes) => Value::Text(
+            std::str::from_utf8(bytes)
+                .map_err(|_| Error::Mismatch("a text is not UTF-8".to_owned()))?
+                .to_owned(),
+        ),
+        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned()),
+        ValueRef::Real(_) => {
+            return Err(Error::Mismatch(
+                "a column has a floating-point number".to_owned(),
+            ));
         }
     })
 }
 
+impl ToSql for Argument {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let value = match self {
+            Self::Integer(Some(value)) => ValueRef::Integer(*value),
+            Self::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(Some(bytes)) => ValueRef::Blob(bytes),
+            Self::Integer(None) | Self::Text(None) | Self::Bytes(None) => ValueRef::Null,
+        };
+        Ok(ToSqlOutput::Borrowed(value))
+    }
+}
+
 /// Retries a change of the journal mode, because it does not wait for another process that does the same.
-async fn execute_when_free(
-    connection: &mut sqlx::SqliteConnection,
-    pragma: &'static str,
-) -> Result<()> {
+fn execute_when_free(connection: &rusqlite::Connection, pragma: &str) -> Result<()> {
     for _ in 0..50 {
-        let executed = sqlx::raw_sql(pragma).execute(&mut *connection).await;
-        match executed.map_err(Error::from) {
-            Err(error) if error.is_locked() => tokio::time::sleep(Duration::from_millis(20)).await,
-            other => return other.map(drop),
+        match connection.execute_batch(pragma).map_err(Error::from) {
+            Err(error) if error.is_locked() => std::thread::sleep(Duration::from_millis(20)),
+            other => return other,
         }
     }
-    sqlx::raw_sql(pragma).execute(connection).await?;
-    Ok(())
+    Ok(connection.execute_batch(pragma)?)
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        match error {
+            rusqlite::Error::SqliteFailure(failure, message) => Self::Database {
+                code: Code::Sqlite(failure.extended_code),
+                message: message.unwrap_or_else(|| failure.to_string()),
+            },
+            rusqlite::Error::SqlInputError { error, msg, .. } => Self::Database {
+                code: Code::Sqlite(error.extended_code),
+                message: msg,
+            },
+            other => Self::Mismatch(other.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The open files of this process.
+    fn open_files() -> Vec<String> {
+        let descriptors = std::fs::read_dir("/proc/self/fd").unwrap();
+        let links = descriptors.filter_map(|one| std::fs::read_link(one.ok()?.path()).ok());
+        links.map(|file| file.display().to_string()).collect()
+    }
+
+    #[test]
+    fn the_journal_of_a_savepoint_is_not_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        std::fs::File::create(&file).unwrap();
+        let database = SqliteConnection::open(&file).unwrap();
+        let statements = "CREATE TABLE a (b BLOB);
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
+             INSERT INTO a SELECT zeroblob(4000) FROM n;
+             BEGIN;
+             SAVEPOINT s;
+             UPDATE a SET b = randomblob(4000)";
+        database.connection.execute_batch(statements).unwrap();
+        let files = open_files();
+        assert!(files.contains(&file.display().to_string()), "{files:?}");
+        assert!(
+            !files.iter().any(|file| file.contains("etilqs_")),
+            "{files:?}"
+        );
+    }
 }

@@ -1,45 +1,37 @@
 //! Issuing tokens: the exchange of a code and the refresh of a family. Each is one conditional update of the family's
-//! row. The requests of a transaction share a statement.
+//! row. PostgreSQL executes all pending requests in one statement; SQLite's writer executes each request separately.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-
 use super::family::revoke;
-use super::issuance_requests::{Redemption, RedemptionRequest, Rotation, RotationRequest};
-use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
+use super::issuance_queues::{
+    Redemption, RedemptionRequest, Rotation, RotationRequest, TokenIssuance,
+};
+use crate::engine::batch::batched_writes::{BatchedWrites, first_of_each};
+use crate::engine::batch::bulk_sql::BulkSql;
 use crate::engine::rows::{cell, epoch_number};
 use crate::engine::sql;
-use crate::engine::sql::Connection;
-use crate::engine::transactions::SharedWrite;
+use crate::engine::sql::{Connection, DatabaseKind};
+use crate::engine::writer::Writer;
 use crate::tables::groups::access::in_assigned_group;
 use crate::{Result, Store, audit};
 use assent_model::clock::Timestamp;
 use assent_model::id::FamilyId;
 
-impl SharedWrite for RedemptionRequest {
-    type Output = Redemption;
-    const RANK: u8 = 3;
-
-    fn execute<'c>(
-        db: &'c mut Connection,
-        writes: &'c [&'c Self],
-    ) -> BoxFuture<'c, Result<Vec<Redemption>>> {
-        Box::pin(redeem(db, writes))
-    }
-}
-
-impl SharedWrite for RotationRequest {
-    type Output = Rotation;
-    const RANK: u8 = 4;
-
-    fn execute<'c>(
-        db: &'c mut Connection,
-        writes: &'c [&'c Self],
-    ) -> BoxFuture<'c, Result<Vec<Rotation>>> {
-        Box::pin(rotate(db, writes))
+impl TokenIssuance {
+    /// Starts the queues. On PostgreSQL each has one transaction at a time: two that claim the same rows in different
+    /// orders would deadlock.
+    pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
+        Self {
+            redemptions: BatchedWrites::start(writer, kind, |db, requests| {
+                Box::pin(redeem(db, requests))
+            }),
+            rotations: BatchedWrites::start(writer, kind, |db, requests| {
+                Box::pin(rotate(db, requests))
+            }),
+        }
     }
 }
 
@@ -54,8 +46,9 @@ impl Store {
         retain_until: Timestamp,
         now: Timestamp,
     ) -> Result<Redemption> {
-        self.writer
-            .share(RedemptionRequest {
+        self.token_issuance
+            .redemptions
+            .call(RedemptionRequest {
                 family,
                 retain_until,
                 now,
@@ -66,7 +59,7 @@ impl Store {
     /// Uses a refresh token, once. A further use revokes the family, except the first retry of a recent refresh, which
     /// [`Store::answer_retry`] may answer. The same statement checks that the user may still use the application.
     pub async fn rotate(&self, request: RotationRequest) -> Result<Rotation> {
-        self.writer.share(request).await
+        self.token_issuance.rotations.call(request).await
     }
 }
 
@@ -107,7 +100,7 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn redeem(db: &mut Connection, requests: &[&RedemptionRequest]) -> Result<Vec<Redemption>> {
+async fn redeem(db: &mut Connection, requests: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
     let first = first_of_each(requests, |redeeming| redeeming.family);
     let mut query = sql::query_as::<(String, i64)>(REDEEM.sql_for(first.len())).bind("{}");
     for redeeming in REDEEM.padded(&first) {
@@ -117,27 +110,16 @@ async fn redeem(db: &mut Connection, requests: &[&RedemptionRequest]) -> Result<
             .bind(redeeming.retain_until.millis());
     }
     let mut redeemed: HashMap<String, i64> = query.fetch_all(&mut *db).await?.into_iter().collect();
-    let mut answers = vec![None; requests.len()];
-    // Families are revoked in one order, so that concurrent transactions do not deadlock.
-    for index in in_order(requests, |redeeming| redeeming.family) {
-        let (Some(redeeming), Some(answer)) = (requests.get(index), answers.get_mut(index)) else {
-            continue;
-        };
-        *answer = Some(match redeemed.remove(&redeeming.family.to_string()) {
+    let mut answers = Vec::with_capacity(requests.len());
+    for redeeming in requests {
+        answers.push(match redeemed.remove(&redeeming.family.to_string()) {
             Some(epoch) => Redemption::Redeemed {
                 epoch: epoch_number(epoch)?,
             },
             None => why_not_redeemed(db, redeeming).await?,
         });
     }
-    Ok(answers.into_iter().flatten().collect())
-}
-
-/// The indexes of requests in the order of their keys, and of their arrival.
-fn in_order<T, K: Ord>(requests: &[&T], key: impl Fn(&T) -> K) -> Vec<usize> {
-    let mut keys: Vec<(K, usize)> = requests.iter().map(|one| key(one)).zip(0..).collect();
-    keys.sort();
-    keys.into_iter().map(|(_, index)| index).collect()
+    Ok(answers)
 }
 
 async fn why_not_redeemed(db: &mut Connection, request: &RedemptionRequest) -> Result<Redemption> {
@@ -173,7 +155,7 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn rotate(db: &mut Connection, requests: &[&RotationRequest]) -> Result<Vec<Rotation>> {
+async fn rotate(db: &mut Connection, requests: &[RotationRequest]) -> Result<Vec<Rotation>> {
     let first = first_of_each(requests, |rotating| (rotating.family, rotating.counter));
     let mut query = sql::query_as::<(String, i64, i64)>(ROTATE.sql_for(first.len()));
     for rotating in ROTATE.padded(&first) {
@@ -190,14 +172,11 @@ async fn rotate(db: &mut Connection, requests: &[&RotationRequest]) -> Result<Ve
         .into_iter()
         .map(|(family, counter, epoch)| ((family, counter), epoch))
         .collect();
-    let mut answers = vec![None; requests.len()];
-    for index in in_order(requests, |rotating| (rotating.family, rotating.counter)) {
-        let (Some(rotating), Some(answer)) = (requests.get(index), answers.get_mut(index)) else {
-            continue;
-        };
+    let mut answers = Vec::with_capacity(requests.len());
+    for rotating in requests {
         let counter = next_counter(rotating.counter, rotating.family)?;
         let row = (rotating.family.to_string(), i64::from(counter));
-        *answer = Some(match rotated.remove(&row) {
+        answers.push(match rotated.remove(&row) {
             Some(epoch) => Rotation::Rotated {
                 counter,
                 epoch: epoch_number(epoch)?,
@@ -205,7 +184,7 @@ async fn rotate(db: &mut Connection, requests: &[&RotationRequest]) -> Result<Ve
             None => why_not_rotated(db, rotating).await?,
         });
     }
-    Ok(answers.into_iter().flatten().collect())
+    Ok(answers)
 }
 
 async fn why_not_rotated(db: &mut Connection, request: &RotationRequest) -> Result<Rotation> {
