@@ -195,7 +195,7 @@ pub(crate) async fn erase(db: &mut Connection, user: UserId) -> Result<()> {
     .await?;
     sql::query(
         "UPDATE audit_entries SET origin = NULL, origin_salt = NULL
-         WHERE actor = $1 AND actor_kind = $2 AND origin IS NOT NULL",
+         WHERE actor = $1 AND actor_kind = $2 AND origin IS NOT NULL AND (user_id IS NULL OR actor <> user_id)",
     )
     .bind(user)
     .bind(USER_KIND)
@@ -231,12 +231,17 @@ macro_rules! entries_where {
 /// Reads all entries of a range.
 const ALL_ENTRIES: &str = entries_where!("id >= $7 AND id < $8", "id DESC");
 
-/// A condition with an index.
+/// A condition whose entries are ranges of indexes.
 struct IndexCondition {
     value: String,
-    /// Reads the entries that match all conditions, by this condition's index.
+    ranges: &'static [IndexRange],
+}
+
+/// A range of an index.
+struct IndexRange {
+    /// Reads the entries of the range that match all conditions.
     entries: &'static str,
-    /// Determines how far back the examined number of entries with this value reaches.
+    /// Determines how far back the examined number of entries reaches.
     reach: &'static str,
 }
 
@@ -270,24 +275,35 @@ macro_rules! range {
     };
 }
 
+/// The range of an index for a parameter of [`entries_where`], with the condition of a partial index.
 macro_rules! indexed {
-    ($value:expr, $column:literal, $parameter:literal) => {
-        $value.map(|value| IndexCondition {
-            value,
+    ($column:literal, $parameter:literal, $partial:literal) => {
+        IndexRange {
             entries: entries_where!(
-                range!($column, $parameter, "$7", "$8"),
+                concat!(range!($column, $parameter, "$7", "$8"), $partial),
                 concat!($column, " DESC, id DESC")
             ),
             reach: concat!(
                 "SELECT id FROM audit_entries WHERE ",
                 range!($column, "$1", "$2", "$3"),
+                $partial,
                 " ORDER BY ",
                 $column,
                 " DESC, id DESC LIMIT 1 OFFSET $4"
             ),
-        })
+        }
+    };
+    ($column:literal, $parameter:literal) => {
+        indexed!($column, $parameter, "")
     };
 }
+
+/// Most entries are about their actor. The index of the actors has only the others, because it costs each sign-in a page
+/// at another place.
+const BY_ACTOR: [IndexRange; 2] = [
+    indexed!("user_id", "$4"),
+    indexed!("actor", "$4", " AND (user_id IS NULL OR actor <> user_id)"),
+];
 
 impl AuditFilter {
     /// The range of the entries' ids: from the first id, up to the second one (exclusive). Ids begin with the time.
@@ -301,21 +317,30 @@ impl AuditFilter {
     }
 
     fn index_conditions(&self) -> Vec<IndexCondition> {
-        let conditions = [
-            indexed!(self.user.map(|user| user.to_string()), "user_id", "$1"),
-            indexed!(
-                self.application.as_ref().map(ToString::to_string),
-                "application_id",
-                "$2"
+        let conditions: [(Option<String>, &'static [IndexRange]); 4] = [
+            (
+                self.user.map(|user| user.to_string()),
+                &[indexed!("user_id", "$1")],
             ),
-            indexed!(self.actor.clone(), "actor", "$4"),
-            indexed!(
+            (
+                self.application.as_ref().map(ToString::to_string),
+                &[indexed!("application_id", "$2")],
+            ),
+            (self.actor.clone(), &BY_ACTOR),
+            (
                 self.event.map(|event| event.as_str().to_owned()),
-                "event",
-                "$3"
+                &[indexed!("event", "$3")],
             ),
         ];
-        conditions.into_iter().flatten().collect()
+        let conditions = conditions.into_iter();
+        conditions
+            .filter_map(|(value, ranges)| {
+                Some(IndexCondition {
+                    value: value?,
+                    ranges,
+                })
+            })
+            .collect()
     }
 }
 
@@ -410,21 +435,14 @@ impl Store {
         let conditions = filter.index_conditions();
         let mut begin_with = conditions.first();
         let mut bounded = false;
-        if conditions.len() > 1 {
+        // An entry in a range of one condition matches it, unless its value has several ranges.
+        if conditions.iter().map(|one| one.ranges.len()).sum::<usize>() > 1 {
             // The condition with the fewest matching entries reaches back furthest.
             let mut reaches = Vec::with_capacity(conditions.len());
             for condition in &conditions {
-                let reach: Option<(String,)> = sql::query_as(condition.reach)
-                    .persistent(false)
-                    .bind(&condition.value)
-                    .bind(&first)
-                    .bind(&end)
-                    .bind(LOOKED_AT)
-                    .fetch_optional(&self.readers)
-                    .await?;
+                let reach = self.reach(condition, &first, &end).await?;
                 let is_bound = reach.is_some();
-                let reach = reach.map_or_else(|| first.clone(), |(id,)| id);
-                reaches.push((reach, is_bound, condition));
+                reaches.push((reach.unwrap_or_else(|| first.clone()), is_bound, condition));
             }
             if let Some((reach, is_bound, condition)) =
                 reaches.into_iter().min_by(|one, other| one.0.cmp(&other.0))
@@ -447,6 +465,29 @@ impl Store {
         })
     }
 
+    /// The first id from which on no range of the condition has more than the examined number of entries. `None` if
+    /// that holds for all ids.
+    async fn reach(
+        &self,
+        condition: &IndexCondition,
+        first: &str,
+        end: &str,
+    ) -> Result<Option<String>> {
+        let mut furthest = None;
+        for range in condition.ranges {
+            let reach: Option<(String,)> = sql::query_as(range.reach)
+                .persistent(false)
+                .bind(&condition.value)
+                .bind(first.to_owned())
+                .bind(end.to_owned())
+                .bind(LOOKED_AT)
+                .fetch_optional(&self.readers)
+                .await?;
+            furthest = furthest.max(reach.map(|(id,)| id));
+        }
+        Ok(furthest)
+    }
+
     async fn entries(
         &self,
         filter: &AuditFilter,
@@ -455,8 +496,32 @@ impl Store {
         end: &str,
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
+        let Some(condition) = begin_with else {
+            return self
+                .read_entries(ALL_ENTRIES, filter, first, end, limit)
+                .await;
+        };
+        let mut entries = Vec::new();
+        for range in condition.ranges {
+            let read = self.read_entries(range.entries, filter, first, end, limit);
+            entries.append(&mut read.await?);
+        }
+        // Each range is in this order.
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.id));
+        entries.truncate(limit as usize);
+        Ok(entries)
+    }
+
+    async fn read_entries(
+        &self,
+        statement: &'static str,
+        filter: &AuditFilter,
+        first: &str,
+        end: &str,
+        limit: u32,
+    ) -> Result<Vec<StoredEntry>> {
         let moment = |at: Option<Timestamp>, or: i64| at.map_or(or, Timestamp::millis);
-        sql::query_as::<EntryRow>(begin_with.map_or(ALL_ENTRIES, |one| one.entries))
+        sql::query_as::<EntryRow>(statement)
             .persistent(false)
             .bind(filter.user.map(|user| user.to_string()).unwrap_or_default())
             .bind(
