@@ -25,6 +25,11 @@ impl Load {
     pub fn per_second(&self) -> f64 {
         self.answers as f64 / self.took.as_secs_f64()
     }
+
+    /// The time of an answer if there is one connection, in milliseconds.
+    pub fn millis_each(&self) -> f64 {
+        1e3 * self.took.as_secs_f64() / self.answers as f64
+    }
 }
 
 impl AddAssign for Load {
@@ -168,12 +173,15 @@ pub struct Drive<'a> {
     pub address: SocketAddr,
     /// The CPU time that the server has used so far on its core.
     pub cpu: &'a dyn Fn() -> Duration,
+    /// The number of callers that send requests; the others stay idle.
+    pub connections: usize,
 }
 
 impl Drive<'_> {
     /// Runs each caller on its own connection, until `length` has passed or no request is left. Returns the load and
     /// the callers.
-    pub async fn run<C: Caller>(&self, callers: Vec<C>, length: Duration) -> (Load, Vec<C>) {
+    pub async fn run<C: Caller>(&self, mut callers: Vec<C>, length: Duration) -> (Load, Vec<C>) {
+        let idle = callers.split_off(self.connections.min(callers.len()));
         let connections = join_all(callers.iter().map(|_| Connection::open(self.address))).await;
         let (start, cpu) = (Instant::now(), (self.cpu)());
         let finished = join_all(callers.into_iter().zip(connections).map(
@@ -189,7 +197,8 @@ impl Drive<'_> {
         ))
         .await;
         let (took, server_cpu) = (start.elapsed(), (self.cpu)() - cpu);
-        let (answers, callers): (Vec<u64>, Vec<C>) = finished.into_iter().unzip();
+        let (answers, mut callers): (Vec<u64>, Vec<C>) = finished.into_iter().unzip();
+        callers.extend(idle);
         (
             Load {
                 answers: answers.into_iter().sum(),

@@ -35,6 +35,8 @@ use server::Server;
 const CONNECTIONS: usize = 64;
 /// The rounds of each measurement. The measurements take turns.
 const ROUNDS: u32 = 5;
+/// The rounds of each measurement with one connection.
+const LONELY_ROUNDS: u32 = 2;
 /// The duration of one measurement.
 const LENGTH: Duration = Duration::from_millis(1500);
 /// The number of exchanged codes in one round.
@@ -187,15 +189,27 @@ impl Backend {
     }
 }
 
-/// Prints the throughput of each subject as a share of its throughput on SQLite.
-fn compare(on_sqlite: &HashMap<Subject, Load>, loads: &HashMap<Subject, Load>) {
+/// The loads of a subject with many connections, and with one.
+#[derive(Clone, Copy, Default)]
+struct Loads {
+    many: Load,
+    one: Load,
+    /// The commits with many connections, and the writes in them.
+    commits: f64,
+    writes: f64,
+}
+
+/// Prints the throughput of each subject as a share of its throughput on SQLite, and the difference of the time of an
+/// answer with one connection.
+fn compare(on_sqlite: &HashMap<Subject, Loads>, loads: &HashMap<Subject, Loads>) {
     let of_requests = |subject: &Subject| subject.bound() != Bound::Get;
     for subject in Subject::ALL.iter().filter(|subject| of_requests(subject)) {
-        if let (Some(sqlite), Some(load)) = (on_sqlite.get(subject), loads.get(subject)) {
+        if let (Some(sqlite), Some(loads)) = (on_sqlite.get(subject), loads.get(subject)) {
             println!(
-                "  {:<22} {:>6.1}% of SQLite (goal 70%)",
+                "  {:<22} {:>6.1}% of SQLite (goal 75%), with one connection {:+.2} ms (goal 2)",
                 subject.name(),
-                100.0 * load.per_second() / sqlite.per_second(),
+                100.0 * loads.many.per_second() / sqlite.many.per_second(),
+                loads.one.millis_each() - sqlite.one.millis_each(),
             );
         }
     }
@@ -283,7 +297,7 @@ async fn measure_tracing() {
         let mut loads = [Load::default(); 3];
         for _ in 0..TRACING_ROUNDS {
             for (server, load) in [&without, &few, &all].into_iter().zip(&mut loads) {
-                *load += setup.drive(server, subject).await;
+                *load += setup.drive(server, subject, CONNECTIONS).await;
             }
         }
         let [none, few, all] =
@@ -306,7 +320,7 @@ fn is_selected(called: &str) -> bool {
         .all(|word| called.contains(&word.to_lowercase()))
 }
 
-async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Load> {
+async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Loads> {
     let folder = tempfile::tempdir().expect("a folder");
     let url = backend.create(folder.path()).await;
     // The first start creates keys and tables. The second start is like a restart by an operator.
@@ -326,8 +340,9 @@ async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Loa
     let form_posts = load::Drive {
         address: trivial.address,
         cpu: &|| Duration::ZERO,
+        connections: CONNECTIONS,
     };
-    let mut totals: HashMap<Subject, Load> = HashMap::new();
+    let mut totals: HashMap<Subject, Loads> = HashMap::new();
     let (mut rsa, mut post, mut get) = (Load::default(), Load::default(), Load::default());
     for _ in 0..ROUNDS {
         rsa += bounds::rsa_signatures(LENGTH).await;
@@ -337,7 +352,17 @@ async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Loa
             .0;
         get += form_posts.run(same(&stand.get("/trivial")), LENGTH).await.0;
         for &subject in subjects {
-            *totals.entry(subject).or_default() += stand.drive(&server, subject).await;
+            let loads: &mut Loads = totals.entry(subject).or_default();
+            let before = server.commits().await;
+            loads.many += stand.drive(&server, subject, CONNECTIONS).await;
+            let after = server.commits().await;
+            loads.commits += after.0 - before.0;
+            loads.writes += after.1 - before.1;
+        }
+    }
+    for _ in 0..LONELY_ROUNDS {
+        for &subject in subjects {
+            totals.entry(subject).or_default().one += stand.drive(&server, subject, 1).await;
         }
     }
     println!(
@@ -360,20 +385,29 @@ async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Loa
     );
     println!("  {:<22} {:>9.0} a second", "trivial GET", get.per_second());
     for subject in subjects {
-        let load = totals[subject];
+        let Loads {
+            many: load,
+            one,
+            commits,
+            writes,
+        } = totals[subject];
         let bound = match subject.bound() {
             Bound::Signatures(count) => rsa.per_second() / count,
             Bound::Post => post.per_second(),
             Bound::Get => get.per_second(),
         };
         println!(
-            "  {:<22} {:>9.0} a second {:>6.1}% of its bound (goal {}%), {:>4.0} µs of CPU each, core {:>3.0}% busy",
+            "  {:<22} {:>9.0} a second {:>6.1}% of its bound (goal {}%), {:>4.0} µs of CPU each, core {:>3.0}% busy; \
+             {:.1} writes a commit; one connection: {:.2} ms, {:.0} µs of CPU each",
             subject.name(),
             load.per_second(),
             100.0 * load.per_second() / bound,
             subject.goal(),
             1e6 * load.server_cpu.as_secs_f64() / load.answers as f64,
             100.0 * load.server_cpu.as_secs_f64() / load.took.as_secs_f64(),
+            writes / f64::max(commits, 1.0),
+            one.millis_each(),
+            1e6 * one.server_cpu.as_secs_f64() / one.answers as f64,
         );
     }
     totals
@@ -457,10 +491,11 @@ impl Setup {
         }
     }
 
-    async fn drive(&self, server: &Server, subject: Subject) -> Load {
+    async fn drive(&self, server: &Server, subject: Subject, connections: usize) -> Load {
         let drive = load::Drive {
             address: server.address,
             cpu: &|| server.cpu(),
+            connections,
         };
         match subject {
             Subject::CodeExchange => {
@@ -470,7 +505,7 @@ impl Setup {
                     .await
                     .0
             }
-            Subject::SessionSignIn => self.sign_ins(server).await,
+            Subject::SessionSignIn => self.sign_ins_by(&drive).await,
             Subject::SamlSignOn => {
                 let id = self.service_provider["id"].as_str().expect("an id");
                 let callers = self.cookies().map(|cookies| SamlSignOn {
@@ -537,10 +572,11 @@ impl Setup {
 
     /// Measures sign-ins with a session at this instance.
     async fn sign_ins(&self, server: &Server) -> Load {
-        let drive = load::Drive {
-            address: server.address,
-            cpu: &|| server.cpu(),
-        };
+        self.drive(server, Subject::SessionSignIn, CONNECTIONS)
+            .await
+    }
+
+    async fn sign_ins_by(&self, drive: &load::Drive<'_>) -> Load {
         let request = self.application.request(&[]);
         let callers = self.cookies().map(|cookies| SessionSignIn {
             request: self.get_with(&request, cookies).into(),

@@ -26,6 +26,7 @@ pub struct Server {
     pub address: SocketAddr,
     pub base: String,
     pub started_in: Duration,
+    metrics: SocketAddr,
 }
 
 impl Server {
@@ -53,7 +54,9 @@ impl Server {
         (database, more): (&str, &str),
     ) -> Self {
         let text = settings(&base, address, database);
-        std::fs::write(folder.join("assent.toml"), format!("{text}{more}")).expect("written");
+        let metrics = free_address();
+        let text = format!("{text}{more}[metrics]\nlisten = \"{metrics}\"\n");
+        std::fs::write(folder.join("assent.toml"), text).expect("written");
         let start = Instant::now();
         let mut command = on_its_core(&binary("assent"));
         command
@@ -79,7 +82,23 @@ impl Server {
             address,
             base,
             started_in: start.elapsed(),
+            metrics,
         }
+    }
+
+    /// Returns the numbers of commits and of writes in them so far.
+    pub async fn commits(&self) -> (f64, f64) {
+        let metrics = get(self.metrics, "/metrics").await.expect("metrics");
+        let metrics = String::from_utf8(metrics).expect("text");
+        let sum_of = |name: &str| {
+            let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|value| value.trim().parse().ok())
+                .unwrap_or_else(|| panic!("no {name}: {metrics}"))
+        };
+        (
+            sum_of("assent_store_batch_size_count"),
+            sum_of("assent_store_batch_size_sum"),
+        )
     }
 
     /// Returns the process ID.
@@ -149,18 +168,18 @@ fn free_address() -> SocketAddr {
 
 /// Returns whether the server reports that it is ready.
 async fn answers(address: SocketAddr) -> bool {
-    let Ok(mut stream) = TcpStream::connect(address).await else {
-        return false;
-    };
-    let request = format!("GET /readyz HTTP/1.0\r\nHost: {address}\r\n\r\n");
+    get(address, "/readyz").await.is_ok_and(|answer| {
+        answer.starts_with(b"HTTP/1.") && answer.windows(5).any(|bytes| bytes == b" 200 ")
+    })
+}
+
+async fn get(address: SocketAddr, path: &str) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(address).await?;
+    let request = format!("GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
-    let requested = async {
-        stream.write_all(request.as_bytes()).await?;
-        stream.read_to_end(&mut answer).await
-    };
-    requested.await.is_ok()
-        && answer.starts_with(b"HTTP/1.")
-        && answer.windows(5).any(|bytes| bytes == b" 200 ")
+    stream.read_to_end(&mut answer).await?;
+    Ok(answer)
 }
 
 fn settings(base: &str, address: SocketAddr, database: &str) -> String {
