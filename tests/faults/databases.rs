@@ -6,12 +6,14 @@ use std::time::{Duration, Instant};
 use assent_store::{Database, MIGRATIONS, Migration};
 use assent_tests::flows::load::under_load;
 use assent_tests::flows::{Cluster, PostgresServer, SignIn, new_name};
-use assent_tests::harness::Browser;
+use assent_tests::harness::{Browser, DatabaseUrl, FaultProxy};
 use futures_util::future::{join, join_all};
 use tokio::time::sleep;
 
 use crate::cluster;
 
+/// A time after which an instance tests its connections before it uses them.
+const IDLE: Duration = Duration::from_secs(12);
 /// The time for which the snapshot stays open.
 const SNAPSHOT: Duration = Duration::from_secs(180);
 /// The duration of the measurement of a rate.
@@ -64,6 +66,41 @@ pub async fn fail_over() -> String {
     })
     .await;
     format!("{result}, {rounds} rounds of the load")
+}
+
+/// A firewall forgets the connections of an idle instance, and drops what they send.
+pub async fn silent_connections() -> String {
+    let server = PostgresServer::start();
+    let cluster = cluster(&server).await;
+    cluster.route_to(0);
+    cluster.expect_service(Instant::now()).await;
+    sleep(IDLE).await;
+    cluster.instances[0].proxy.silence();
+    let took = cluster.expect_service(Instant::now()).await;
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    format!("a sign-in after {:.1} s", took.as_secs_f64())
+}
+
+/// The same while a migration waits for its statement, which has no time limit.
+pub async fn silent_migration() -> String {
+    let server = PostgresServer::start();
+    let database = DatabaseUrl::create_at(&server.url(), "").await;
+    let proxy = FaultProxy::start(server.socket()).await;
+    let url = database.behind(proxy.port());
+    let slow = [Migration::new("9002_expand_sleep", "SELECT pg_sleep(15)")];
+    let slow: &'static [Migration] = [MIGRATIONS, &slow].concat().leak();
+    // One that takes longer than the interval of questions succeeds.
+    Database::migrate(url.url(), slow).await.expect("migrated");
+    let more = [Migration::new("9003_expand_sleep", "SELECT pg_sleep(15)")];
+    let more: &'static [Migration] = [slow, &more].concat().leak();
+    let since = Instant::now();
+    let silence = async {
+        sleep(Duration::from_secs(2)).await;
+        proxy.silence();
+    };
+    let (outcome, ()) = join(Database::migrate(url.url(), more), silence).await;
+    let error = outcome.expect_err("silent");
+    format!("{error} after {:.0} s", since.elapsed().as_secs_f64())
 }
 
 pub async fn newer_schema() -> String {

@@ -2,8 +2,8 @@
 //! these words in their names. Each test prints a line; the first failure ends the program.
 //!
 //! In addition to the faults at each COMMIT (`tests/flows`): PostgreSQL crashes and is started again, or fails over to
-//! a replica; an instance's clock is wrong; a disk is full; devices wait; a snapshot stays open; a newer release
-//! changes the schema.
+//! a replica; connections fall silent; an instance's clock is wrong; a disk is full; devices wait; a snapshot stays
+//! open; a newer release changes the schema.
 
 mod clocks;
 mod databases;
@@ -50,6 +50,15 @@ async fn main() {
     selection.run("PostgreSQL crashes", databases::crash).await;
     selection
         .run("PostgreSQL fails over", databases::fail_over)
+        .await;
+    selection
+        .run("connections fall silent", databases::silent_connections)
+        .await;
+    selection
+        .run(
+            "a migration's connection falls silent",
+            databases::silent_migration,
+        )
         .await;
     selection
         .run(

@@ -4,9 +4,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use openssl::pkey::{PKey, Private};
+use openssl::x509::X509;
 use tempfile::TempDir;
 
-use crate::harness::{read_file, write_file};
+use crate::harness::{free_port, read_file, write_file};
 
 /// A server with durable commits. It ends when the value is dropped.
 pub struct PostgresServer {
@@ -18,6 +20,39 @@ pub struct PostgresServer {
 impl PostgresServer {
     /// Starts a new server.
     pub fn start() -> Self {
+        let server = Self::initialized();
+        server.start_again();
+        server
+    }
+
+    /// Starts a new server that also listens at a port of 127.0.0.1, with TLS only. The role `assent` needs this client
+    /// certificate, and the role `anybody` none.
+    pub fn start_with_tls(own: &(X509, PKey<Private>), client: &X509) -> (Self, u16) {
+        let server = Self::initialized();
+        let port = free_port();
+        let file = |name: &str, content: Vec<u8>| {
+            let file = server.data().join(name);
+            write_file(&file, content);
+            if is_root() {
+                succeed(Command::new("chown").arg("postgres:").arg(&file));
+            }
+            succeed(Command::new("chmod").arg("600").arg(&file));
+        };
+        file("server.crt", own.0.to_pem().expect("PEM"));
+        file("server.key", own.1.private_key_to_pem_pkcs8().expect("PEM"));
+        file("clients.crt", client.to_pem().expect("PEM"));
+        let rules = "local all all trust\nhostssl all anybody 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 cert\n";
+        file("pg_hba.conf", rules.into());
+        let settings = server.data().join("postgresql.conf");
+        let more = format!(
+            "\nlisten_addresses = '127.0.0.1'\nport = {port}\nssl = on\nssl_ca_file = 'clients.crt'\n"
+        );
+        write_file(&settings, read_file(&settings) + &more);
+        server.start_again();
+        (server, port)
+    }
+
+    fn initialized() -> Self {
         let server = Self::in_new_folder();
         server.run(
             "initdb",
@@ -30,7 +65,6 @@ impl PostgresServer {
             ],
         );
         server.configure();
-        server.start_again();
         server
     }
 

@@ -146,7 +146,7 @@ impl Drop for OwnedDatabase {
 /// Opens a connection to the database at this URL.
 pub async fn connect(url: &str) -> Connection {
     let options = match url.strip_prefix("sqlite://") {
-        Some(file) => Options::sqlite(file),
+        Some(file) => Options::sqlite(file, None),
         None => Options::postgres(url, "", None).expect("a URL"),
     };
     options.connect().await.expect("the database")
@@ -161,7 +161,10 @@ pub const MASTER_KEY: &str = "a test's master key";
 /// # Errors
 /// Returns an error if the database cannot be opened, or if the store cannot start.
 pub async fn open_store(url: &str) -> Result<Store, StoreError> {
-    let chaining = ChainContext::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
+    let chaining = ChainContext::new(
+        ChainKey::new(&[7; 32]).expect("a key"),
+        Arc::new(SystemEntropy),
+    );
     let database = assent_store::Database::open(url).await?;
     Store::start(database, chaining, MASTER_KEY).await
 }

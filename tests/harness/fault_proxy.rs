@@ -2,6 +2,7 @@
 //! fault can hit a certain COMMIT.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -19,6 +20,8 @@ struct Faults {
     frozen: watch::Sender<bool>,
     /// The number of resets.
     resets: watch::Sender<u64>,
+    /// The number of silences.
+    silences: watch::Sender<u64>,
     /// The fault that waits for its COMMIT.
     pending: Mutex<Option<Pending>>,
     /// The commits since the start of the recording, if there is one.
@@ -89,6 +92,7 @@ impl FaultProxy {
             server: Mutex::new(server),
             frozen: watch::Sender::new(false),
             resets: watch::Sender::new(0),
+            silences: watch::Sender::new(0),
             pending: Mutex::new(None),
             recorded: Mutex::new(None),
             dropped: watch::Sender::new(0),
@@ -115,6 +119,11 @@ impl FaultProxy {
     /// Forwards the traffic that arrived meanwhile, and resumes.
     pub fn thaw(&self) {
         self.faults.frozen.send_replace(false);
+    }
+
+    /// Carries nothing over the connections that are open now, for ever. They stay open, as after a firewall forgot them.
+    pub fn silence(&self) {
+        self.faults.silences.send_modify(|count| *count += 1);
     }
 
     /// Closes all connections.
@@ -216,8 +225,9 @@ struct Direction {
 }
 
 async fn carry(client: TcpStream, faults: Arc<Faults>) {
-    let mut resets = faults.resets.subscribe();
+    let (mut resets, mut silences) = (faults.resets.subscribe(), faults.silences.subscribe());
     resets.mark_unchanged();
+    silences.mark_unchanged();
     let server = locked(&faults.server).clone();
     let Ok(server) = UnixStream::connect(server).await else {
         return;
@@ -226,10 +236,17 @@ async fn carry(client: TcpStream, faults: Arc<Faults>) {
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     // The first of these that ends closes the connection.
+    let mut carrying = pin!(async {
+        tokio::select! {
+            () = requests(from_client, to_server, &faults, &shared) => {}
+            () = replies(from_server, to_client, &faults, &shared) => {}
+        }
+    });
     tokio::select! {
-        () = requests(from_client, to_server, &faults, &shared) => {}
-        () = replies(from_server, to_client, &faults, &shared) => {}
+        () = &mut carrying => {}
         _ = resets.changed() => {}
+        // The sockets stay open, but are not read.
+        _ = silences.changed() => std::future::pending().await,
     }
 }
 

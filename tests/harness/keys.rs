@@ -53,7 +53,10 @@ pub async fn give_keys(url: &str, master: &FileMasterKey, now: Timestamp) {
     added.expect("stored");
     let code = RootSecret::new(root).derive("audit chain", b"");
     let code = code.expect("a code");
-    let chaining = ChainContext::new(ChainKey::new(code), Arc::new(SystemEntropy));
+    let chaining = ChainContext::new(
+        ChainKey::new(&code).expect("a key"),
+        Arc::new(SystemEntropy),
+    );
     let store = Store::start(database, chaining, master.fingerprint()).await;
     let store = store.expect("a store");
     for (purpose, sealed) in &shared.signing {

@@ -412,7 +412,7 @@ async fn recovery(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) {
 
 /// Returns each row of these tables, with all columns as text.
 async fn rows(folder: &Path, tables: &[&str]) -> String {
-    let options = Options::sqlite(folder.join("data/assent.db"));
+    let options = Options::sqlite(folder.join("data/assent.db"), None);
     let mut connection = options.connect().await.expect("the database");
     let mut text = String::new();
     for table in tables {

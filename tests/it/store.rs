@@ -4,6 +4,7 @@ mod retention;
 
 mod matching_numbers;
 mod pooler;
+mod tls;
 
 use assent_test_macros::both_databases;
 use std::collections::BTreeSet;

@@ -354,6 +354,10 @@ fn each_external_resource_has_one_module() {
 fn sql_appears_in_the_store_only() {
     for SourceFile { path, text, .. } in host_sources() {
         let code = code(&text);
+        assert!(
+            path.starts_with("host/store/src/engine/sql/") || !code.contains("sqlx"),
+            "{path} names sqlx, which only the statements' own module may use"
+        );
         // The module `sql` is public so that tests can inspect and change a database.
         for word in [
             "INSERT INTO ",

@@ -19,9 +19,10 @@ use crate::domain::operations::plugins::specs::{plugin_specs, read_secret};
 use crate::domain::operations::telemetry::error_references::ErrorReferences;
 use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::domain::operations::telemetry::span_sampler::SpanSampler;
+use crate::domain::operations::traffic::admission::Admission;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
 use crate::geoip::GeoIp;
-use crate::keys::{KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
+use crate::keys::{KeyError, KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
 use crate::otlp::Collector;
 use crate::smtp::connection::SmtpSecurity;
 use crate::smtp::{Mailer, SmtpServer};
@@ -40,6 +41,7 @@ use assent_store::{
 
 use error::StartError;
 use master_keys::OpenedKeys;
+use zeroize::Zeroizing;
 
 /// The external dependencies of the server, as [`compose`] receives them.
 #[derive(Clone, Debug)]
@@ -139,6 +141,9 @@ pub async fn compose(
         Some(_) => SpanSampler::new(settings.telemetry.traced_share),
         None => SpanSampler::default(),
     };
+    let admission = Arc::new(Admission::of_processors(Arc::clone(
+        store.requests_under_way(),
+    )));
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
         rate_limits: RateLimiters::new(settings.rate_limits),
@@ -171,7 +176,7 @@ pub async fn compose(
         settings_file,
         dropped_log_lines,
         draining: domain::operations::traffic::draining::DrainSwitch::default(),
-        admission: Arc::new(domain::operations::traffic::admission::Admission::of_processors()),
+        admission,
         signed_documents: domain::keys::signed_documents::SignedDocuments::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         long_polls: domain::devices::long_polls::LongPolls::default(),
@@ -250,10 +255,9 @@ pub fn chain_context(
     root_secret: &RootSecret,
     entropy: &SharedEntropy,
 ) -> Result<ChainContext, StartError> {
-    Ok(ChainContext::new(
-        ChainKey::new(root_secret.derive("audit chain", b"")?),
-        Arc::clone(entropy),
-    ))
+    let key = Zeroizing::new(root_secret.derive("audit chain", b"")?);
+    let key = ChainKey::new(&key).map_err(KeyError::from)?;
+    Ok(ChainContext::new(key, Arc::clone(entropy)))
 }
 
 /// Starts the store. An instance that serves writes its first heartbeat before it compiles its plugins, because a

@@ -29,6 +29,7 @@ pub use engine::migrations::migration::{
 };
 pub use engine::migrations::older_instances::{HEARTBEAT_LIMIT, OlderInstance};
 pub use engine::sql;
+pub use engine::under_way::RequestsUnderWay;
 pub(crate) use error::taken;
 pub use error::{Result, StoreError, ValueError};
 pub use operations::backlog::{Backlog, Backlogs};

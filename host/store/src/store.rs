@@ -14,6 +14,7 @@ use crate::engine::changes::waiters::Waiters;
 use crate::engine::connections::Readers;
 use crate::engine::database_url::sqlite_file;
 use crate::engine::measurements::Measurements;
+use crate::engine::under_way::RequestsUnderWay;
 use crate::engine::versioned_cache::VersionedCache;
 use crate::engine::writer::Writer;
 use crate::error::Result;
@@ -23,11 +24,7 @@ use crate::tables::applications::noted_secret_uses::SecretUses;
 use crate::tables::applications::recorded_use::RecordedUse;
 use crate::tables::applications::row::ApplicationVersionRow;
 use crate::tables::devices::inbox_row::{InboxKey, InboxSummary};
-use crate::tables::sign_in::replay_cache::ReplayClaims;
-use crate::tables::sign_in::sign_on_queues::SignOnQueues;
-use crate::tables::tokens::{
-    ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily, TokenIssuance,
-};
+use crate::tables::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily};
 use assent_model::application::RegisteredApplication;
 use assent_model::device::Device;
 use assent_model::id::{AccountId, Did, FamilyId, UserId};
@@ -43,9 +40,6 @@ pub struct Store {
     pub(crate) approval_writer: Writer,
     pub(crate) lookups: Loaders,
     pub(crate) caches: Caches,
-    pub(crate) token_issuance: TokenIssuance,
-    pub(crate) replay_claims: ReplayClaims,
-    pub(crate) sign_on_queues: SignOnQueues,
     pub(crate) chaining: Arc<ChainContext>,
     pub(crate) measurements: Arc<Measurements>,
     pub(crate) instance: Arc<Instance>,
@@ -56,6 +50,8 @@ pub struct Store {
     pub(crate) secret_uses: Arc<SecretUses>,
     /// The requests of this instance that wait for changes.
     pub(crate) waiters: Arc<Waiters>,
+    /// The requests that this instance executes.
+    pub(crate) requests: Arc<RequestsUnderWay>,
     /// The sequence number below which the next run of retention deletes changes.
     pub(crate) old_changes: Arc<AtomicI64>,
 }
@@ -118,6 +114,11 @@ impl Store {
     /// The file of an SQLite database; `None` for other databases.
     pub fn database_file(url: &str) -> Option<std::path::PathBuf> {
         sqlite_file(url)
+    }
+
+    /// The counter of the requests that this instance executes. The writer waits a moment for their writes.
+    pub const fn requests_under_way(&self) -> &Arc<RequestsUnderWay> {
+        &self.requests
     }
 
     /// Removes the cached rows, so that no personal data stays in memory long after its erasure.

@@ -491,7 +491,7 @@ async fn verification_with_another_key_reports_a_forged_root() {
     let fixture = fixture(Database::Sqlite).await;
     assert_eq!(broken(&fixture.store).await, None);
     let chaining = assent_store::ChainContext::new(
-        assent_model::audit::chain::ChainKey::new([8; 32]),
+        assent_model::audit::chain::ChainKey::new(&[8; 32]).unwrap(),
         std::sync::Arc::new(SystemEntropy),
     );
     let database = assent_store::Database::open(&fixture.url)

@@ -34,7 +34,7 @@ async fn unfinished(url: &str) -> UnfinishedRestore {
 }
 
 async fn finish(unfinished: UnfinishedRestore, revocations: &[Revocation]) -> RestoreOutcome {
-    let chaining = ChainContext::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
+    let chaining = ChainContext::new(ChainKey::new(&[7; 32]).unwrap(), Arc::new(SystemEntropy));
     let plan = RestorePlan {
         backup_at: NOW,
         now: NOW + std::time::Duration::from_secs(60),

@@ -242,7 +242,7 @@ async fn instances_stay_ready_while_a_contracting_migration_waits() {
         ..DatabaseOptions::default()
     };
     let database = Database::open_with(fixture.url.url(), options).await;
-    let chaining = ChainContext::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
+    let chaining = ChainContext::new(ChainKey::new(&[7; 32]).unwrap(), Arc::new(SystemEntropy));
     let new = Store::start(database.expect("a database"), chaining, MASTER_KEY).await;
     let new = new.expect("a store");
     let old = open_store(fixture.url.url()).await.expect("a store");

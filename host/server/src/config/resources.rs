@@ -35,11 +35,11 @@ pub struct Database {
     /// A file with the URL, in place of `url`; surrounding white space is ignored. Every command reads it, unlike an
     /// environment variable of the service.
     pub url_file: Option<PathBuf>,
-    /// The maximum number of read connections; by default twice the number of cores, and at least 4. PostgreSQL has at
-    /// least 2: half of them carry several lookups at a time, and the others read lists.
+    /// The maximum number of read connections; by default twice the number of cores, and at least 4, to PostgreSQL 16.
+    /// There are at least 2: half of them carry lookups, and the others read lists.
     pub read_connections: Option<NonZeroU32>,
-    /// The maximum number of write connections to PostgreSQL; by default the number of cores, and at least 2. SQLite
-    /// always has one. An instance opens three more for its own purposes.
+    /// The maximum number of write connections to PostgreSQL; by default twice the number of cores. SQLite always has
+    /// one. An instance opens three more for its own purposes.
     pub write_connections: Option<NonZeroU32>,
     /// When migrations of the schema are applied. By default `assent serve` applies them to SQLite and to an empty
     /// database. A PostgreSQL database with data needs `assent migrate` before the first instance of a new release

@@ -179,7 +179,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_streamed_response_counts_until_its_end() {
-        let admission = Arc::new(Admission::of_processors());
+        let admission = Arc::new(Admission::of_processors(Arc::default()));
         let admitted = || Arc::new(admission.enter(RequestClass::Administration));
         let streamed = || {
             let parts = stream::iter(["a", "b"].map(Ok::<_, std::io::Error>));

@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::engine::connections::{Connections, Readers};
+use crate::engine::connections::{Connections, Epoch, Readers};
 use crate::engine::database_url::{sqlite_file, sqlite_path, without_password};
 use crate::engine::migrations;
 use crate::engine::migrations::MigrationPolicy;
@@ -13,7 +13,6 @@ use crate::engine::migrations::applied;
 use crate::engine::migrations::list::{MIGRATIONS, schema_version};
 use crate::engine::migrations::migration::{Migration, MigrationOutcome};
 use crate::engine::partitions;
-use crate::engine::pipelined::{Epoch, PipelinedConnections};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind, Options};
 use crate::operations::backup::reject_unfinished_restore;
@@ -30,7 +29,7 @@ const SESSION: &str = "-c client_min_messages=warning -c jit=off \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000";
 
 /// How long the response to a statement may take. It is longer than `statement_timeout`, which a frozen server does not
-/// apply. It is no shorter than a transaction may take, because a pipelined statement waits for those before it.
+/// apply.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The settings of the session that migrates: its statements may take as long as they need.
@@ -69,6 +68,8 @@ pub struct Database {
     pub(crate) writers: Connections,
     /// For [`Store::probe`](crate::Store::probe) and the signing of the audit root.
     pub(crate) probe: Connections,
+    /// For the checkpoints of SQLite's log.
+    pub(crate) checkpoints: Option<Connections>,
     pub(crate) kind: DatabaseKind,
     /// The newest migration that this release knows.
     pub(crate) schema_version: i64,
@@ -81,11 +82,10 @@ pub struct Database {
 /// The most connections to open; by default it depends on the number of cores.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectionCounts {
-    /// Connections that read; by default twice the number of cores, at least 4. On PostgreSQL half of them, at least
-    /// one, carry several lookups at a time, and at least one reads lists.
+    /// Connections that read, at least 2; by default twice the number of cores, and at least 4, on PostgreSQL 16. Half
+    /// of them carry lookups, and the others read lists.
     pub read: Option<NonZeroU32>,
-    /// Connections that write, on PostgreSQL; by default the number of cores, at least 2. SQLite permits one writer at
-    /// a time.
+    /// Connections that write, on PostgreSQL; by default twice the number of cores. SQLite permits one writer at a time.
     pub write: Option<NonZeroU32>,
 }
 
@@ -95,12 +95,16 @@ impl ConnectionCounts {
             .ok()
             .and_then(|cores| u32::try_from(cores.get()).ok())
             .unwrap_or(1);
-        let read = self.read.map_or((2 * cores).max(4), NonZeroU32::get);
-        let write = match kind {
-            DatabaseKind::Sqlite => 1,
-            DatabaseKind::Postgres => self.write.map_or(cores.max(2), NonZeroU32::get),
+        // On PostgreSQL a connection waits for the network most of the time.
+        let (reads, writes) = match kind {
+            DatabaseKind::Sqlite => ((2 * cores).max(4), 1),
+            DatabaseKind::Postgres => ((2 * cores).max(16), 2 * cores),
         };
-        (read, write)
+        let write = self.write.filter(|_| kind == DatabaseKind::Postgres);
+        (
+            self.read.map_or(reads, NonZeroU32::get),
+            write.map_or(writes, NonZeroU32::get),
+        )
     }
 }
 
@@ -210,8 +214,9 @@ impl<'u> Target<'u> {
         let failed = |reason: String| failure(url, reason);
         let (kind, options, migration) = match url.split_once(':').map(|(scheme, _)| scheme) {
             Some("sqlite") => {
-                let options = Options::sqlite(prepare_file(url).map_err(failed)?);
-                (DatabaseKind::Sqlite, options.clone(), options)
+                let file = prepare_file(url).map_err(failed)?;
+                let options = |limit| Options::sqlite(file.clone(), limit);
+                (DatabaseKind::Sqlite, options(Some(ANSWER)), options(None))
             }
             Some("postgres" | "postgresql") => {
                 let options = |session, limit| {
@@ -288,19 +293,13 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     let connections = |count| Connections::new(target.options.clone(), epoch.clone(), count);
     // On PostgreSQL one more connection writes approval requests, one batch at a time.
     let writers = connections(writer_count + u32::from(kind == DatabaseKind::Postgres));
-    let pipelined_count = match kind {
-        DatabaseKind::Sqlite => 0,
-        DatabaseKind::Postgres => (reader_count / 2).max(1),
-    };
-    let pipelined = (pipelined_count > 0)
-        .then(|| PipelinedConnections::new(target.options.clone(), epoch.clone(), pipelined_count));
-    let readers = Readers::new(
-        connections(reader_count.saturating_sub(pipelined_count).max(1)),
-        pipelined,
-    );
+    let lookups = (reader_count / 2).max(1);
+    let lists = reader_count.saturating_sub(lookups).max(1);
+    let readers = Readers::new(connections(lists), connections(lookups));
     // On PostgreSQL the audit root is signed over another connection, so that a slow signature delays no readiness
     // check.
     let probe = connections(1 + u32::from(kind == DatabaseKind::Postgres));
+    let checkpoints = (kind == DatabaseKind::Sqlite).then(|| connections(1));
     let begin = match kind {
         // A deferred transaction that read first could not begin to write while another one writes.
         DatabaseKind::Sqlite => "BEGIN IMMEDIATE",
@@ -310,6 +309,7 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
         readers,
         writers,
         probe,
+        checkpoints,
         kind,
         schema_version: schema_version(options.migrations),
         writer_count,

@@ -3,22 +3,50 @@
 //! such a connection would be unpredictable. The next use opens another one.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{Instant, timeout, timeout_at};
+use tracing::Instrument;
+use tracing::instrument::WithSubscriber;
 
 use crate::engine::measurements::Measurements;
-use crate::engine::pipelined::{Epoch, PipelinedConnections};
 use crate::engine::sql;
-use crate::engine::sql::{Connection, Executor, Options, Query, Rows};
+use crate::engine::sql::{Connection, Executor, Liveness, Options, Query, Rows};
 use assent_model::clock::QUEUE_DEADLINE;
 
 /// The time limit of a read, from the wait for a connection to the last row.
 const READ: Duration = Duration::from_secs(6);
 /// The time limit for running uses after the connections are closed, and for closing a connection.
 const CLOSE: Duration = Duration::from_secs(10);
+/// How long a connection may be idle and be used without a test. A network that drops a connection silently would cost
+/// its next use the whole time limit.
+const UNTESTED: Duration = Duration::from_secs(10);
+/// How much earlier than its use SQLite's statement ends. So the caller gets the database's error, and the time limit of
+/// the use remains for a disk that does not respond.
+const MARGIN: Duration = Duration::from_secs(1);
+/// How long a database that works takes for a statement at most: `statement_timeout` of PostgreSQL.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Counts how often a connection of this database was lost. Connections that were opened before the last loss are not
+/// used again, because after a fail-over they may lead to the former primary.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Epoch(Arc<AtomicU64>);
+
+impl Epoch {
+    pub(crate) fn now(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+
+    /// Ends the epoch in which the lost connection was opened, if it has not ended yet.
+    pub(crate) fn end(&self, opened: u64) {
+        let _ = self
+            .0
+            .compare_exchange(opened, opened + 1, Ordering::AcqRel, Ordering::Relaxed);
+    }
+}
 
 /// A bounded number of connections for one purpose.
 #[derive(Clone, Debug)]
@@ -32,8 +60,16 @@ struct Shared {
     epoch: Epoch,
     size: u32,
     places: Arc<Semaphore>,
-    /// The unused connections, each with the epoch in which it was opened.
-    idle: Mutex<Vec<(u64, Connection)>>,
+    idle: Mutex<Vec<Idle>>,
+}
+
+/// An unused connection.
+#[derive(Debug)]
+struct Idle {
+    connection: Connection,
+    /// The epoch in which it was opened.
+    epoch: u64,
+    since: Instant,
 }
 
 impl Connections {
@@ -80,7 +116,7 @@ impl Connections {
                     .map_err(|_| sql::Error::Closed)?
             }
         };
-        let (epoch, connection) = match self.shared.take_idle() {
+        let (epoch, connection) = match self.shared.take_usable().await {
             Some(found) => found,
             None => {
                 let epoch = self.shared.epoch.now();
@@ -95,13 +131,18 @@ impl Connections {
         })
     }
 
+    async fn lease_until(&self, deadline: Instant) -> sql::Result<Lease> {
+        let lease = timeout_at(deadline, self.lease()).await;
+        lease.map_err(|_| TOO_LONG)?
+    }
+
     /// Waits for running uses, and closes all connections.
     pub(crate) async fn close(&self) {
         let all = timeout(CLOSE, self.shared.places.acquire_many(self.shared.size)).await;
         self.shared.places.close();
         drop(all);
         let idle = std::mem::take(&mut *self.shared.idle());
-        for (_, connection) in idle {
+        for Idle { connection, .. } in idle {
             // If the server does not respond, the connection is dropped.
             let _ = timeout(CLOSE, connection.close()).await;
         }
@@ -109,15 +150,35 @@ impl Connections {
 }
 
 impl Shared {
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<(u64, Connection)>> {
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Idle>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns an idle connection whose server responds, with its epoch.
+    async fn take_usable(&self) -> Option<(u64, Connection)> {
+        while let Some(mut idle) = self.take_idle() {
+            let tested = match idle.since.elapsed() > UNTESTED {
+                true => idle.connection.test().await,
+                false => Liveness::Responds,
+            };
+            match tested {
+                Liveness::Responds => {
+                    idle.connection.begin_use();
+                    return Some((idle.epoch, idle.connection));
+                }
+                // A proxy closes idle connections; the others may be usable.
+                Liveness::Closed => {}
+                Liveness::Silent => self.epoch.end(idle.epoch),
+            }
+        }
+        None
+    }
+
     /// Returns the connection that was used last. Drops all connections of earlier epochs.
-    fn take_idle(&self) -> Option<(u64, Connection)> {
+    fn take_idle(&self) -> Option<Idle> {
         let now = self.epoch.now();
         let mut idle = self.idle();
-        let found = idle.pop_if(|(epoch, _)| *epoch == now);
+        let found = idle.pop_if(|last| last.epoch == now);
         let old = if found.is_none() {
             std::mem::take(&mut *idle)
         } else {
@@ -141,11 +202,40 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
+    /// Sets the time at which this use ends.
+    pub(crate) fn end_statements_before(&mut self, deadline: Instant) {
+        let end = deadline.into_std().checked_sub(MARGIN);
+        self.connection.set_deadline(end);
+    }
+
     /// Returns the connection after a complete use. No transaction may be open.
     pub(crate) fn give_back(self) {
         if self.epoch == self.shared.epoch.now() && !self.shared.places.is_closed() {
-            self.shared.idle().push((self.epoch, self.connection));
+            self.shared.idle().push(Idle {
+                connection: self.connection,
+                epoch: self.epoch,
+                since: Instant::now(),
+            });
         }
+    }
+
+    /// Closes the connection, whose use took too long. If the database did not answer, it may be frozen. Then the other
+    /// connections are unusable too, and each would cost a time limit.
+    pub(crate) fn abandon(self) {
+        if self.connection.silence() >= SILENCE {
+            self.end_epoch();
+        }
+    }
+
+    /// Executes a statement that only reads, and returns the connection.
+    async fn read(mut self, query: &Query, deadline: Instant) -> sql::Result<Rows> {
+        self.end_statements_before(deadline);
+        let Ok(outcome) = timeout_at(deadline, self.run(query)).await else {
+            self.abandon();
+            return Err(TOO_LONG);
+        };
+        self.end(outcome.as_ref().err());
+        outcome
     }
 
     /// Ends the epoch, because the connection was lost: others that were opened before are probably lost as well.
@@ -176,116 +266,120 @@ impl DerefMut for Lease {
     }
 }
 
-/// The connections that read. `&Readers` executes statements that only read. If a connection was lost, its statement is
-/// executed a second time.
-///
-/// PostgreSQL has other connections for lookups, [`Readers::lookups`], so that a slow list does not delay a lookup.
+/// The connections that read. `&Readers` executes statements that only read, and [`Readers::lookups`] those that read a
+/// few rows by their keys. They have connections of their own, so that a slow list does not delay a lookup.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
-    connections: Connections,
-    pipelined: Option<PipelinedConnections>,
+    lists: Connections,
+    lookups: Connections,
 }
 
-/// Executes statements that read a few rows by their keys.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lookups<'r>(&'r Readers);
-
 impl Readers {
-    pub(crate) fn new(connections: Connections, pipelined: Option<PipelinedConnections>) -> Self {
-        Self {
-            connections,
-            pipelined,
-        }
+    pub(crate) const fn new(lists: Connections, lookups: Connections) -> Self {
+        Self { lists, lookups }
     }
 
     /// Returns the executor of statements that read a few rows by their keys.
-    pub(crate) const fn lookups(&self) -> Lookups<'_> {
-        Lookups(self)
+    pub(crate) const fn lookups(&self) -> &Connections {
+        &self.lookups
     }
 
-    /// The connections that read lists; on SQLite, the connections for all reads.
-    pub(crate) const fn list_connections(&self) -> &Connections {
-        &self.connections
-    }
-
-    /// The number of running lookups on shared connections.
-    pub(crate) fn lookups_under_way(&self) -> u32 {
-        self.pipelined
-            .as_ref()
-            .map_or(0, PipelinedConnections::under_way)
-    }
-
-    #[cfg(test)]
-    pub(crate) const fn pipelined(&self) -> Option<&PipelinedConnections> {
-        self.pipelined.as_ref()
+    /// The connections that read lists.
+    pub(crate) const fn lists(&self) -> &Connections {
+        &self.lists
     }
 
     pub(crate) async fn close(&self) {
-        self.connections.close().await;
-        if let Some(pipelined) = &self.pipelined {
-            pipelined.close().await;
-        }
-    }
-
-    async fn read_once(&self, query: &Query, deadline: Instant) -> sql::Result<Rows> {
-        let mut lease = timeout_at(deadline, self.connections.lease())
-            .await
-            .map_err(|_| TOO_LONG)??;
-        lease.set_deadline(Some(deadline.into_std()));
-        let Ok(outcome) = timeout_at(deadline, lease.run(query)).await else {
-            lease.end_epoch();
-            return Err(TOO_LONG);
-        };
-        lease.end(outcome.as_ref().err());
-        outcome
+        self.lists.close().await;
+        self.lookups.close().await;
     }
 }
 
-/// Executes a lookup on a connection that carries others at the same time.
-async fn look_up_once(
-    pipelined: &PipelinedConnections,
-    query: &Query,
-    deadline: Instant,
-) -> sql::Result<Rows> {
-    let mut handle = timeout_at(deadline, pipelined.handle())
-        .await
-        .map_err(|_| TOO_LONG)??;
-    let Ok(outcome) = timeout_at(deadline, handle.connection.run(query)).await else {
-        pipelined.end_epoch(handle.epoch);
-        return Err(TOO_LONG);
-    };
-    if outcome.as_ref().is_err_and(sql::Error::is_connection_lost) {
-        pipelined.end_epoch(handle.epoch);
+impl Executor for &Readers {
+    async fn run(self, query: &Query) -> sql::Result<Rows> {
+        self.lists.run(query).await
     }
-    outcome
+}
+
+/// Executes statements that only read. If a connection was lost, its statement is executed a second time. The read has a
+/// task of its own, so that a caller that goes away neither closes the connection nor leaves its session behind.
+impl Executor for &Connections {
+    async fn run(self, query: &Query) -> sql::Result<Rows> {
+        let deadline = Instant::now() + READ;
+        let lease = self.lease_until(deadline).await?;
+        let (connections, query) = (self.clone(), query.clone());
+        let read = async move {
+            match lease.read(&query, deadline).await {
+                // Both attempts share one time limit, because a caller waits.
+                Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
+                    let lease = connections.lease_until(deadline).await?;
+                    lease.read(&query, deadline).await
+                }
+                outcome => outcome,
+            }
+        };
+        let read = tokio::spawn(read.in_current_span().with_current_subscriber());
+        // The task ends early only if the runtime ends.
+        read.await.unwrap_or(Err(sql::Error::Closed))
+    }
 }
 
 const TOO_LONG: sql::Error = sql::Error::TimedOut("reading the database");
 
-impl Executor for &Readers {
-    async fn run(self, query: &Query) -> sql::Result<Rows> {
-        let deadline = Instant::now() + READ;
-        match self.read_once(query, deadline).await {
-            // Both attempts share one time limit, because a caller waits.
-            Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
-                self.read_once(query, deadline).await
-            }
-            outcome => outcome,
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::future::join_all;
+
+    use crate::engine::connect::Database;
+
+    use super::*;
+
+    /// The process id of the session that answered.
+    async fn look_up(database: &Database) -> sql::Result<i64> {
+        let (session,): (i64,) = sql::query_as("SELECT CAST(pg_backend_pid() AS BIGINT)")
+            .fetch_one(database.readers.lookups())
+            .await?;
+        Ok(session)
+    }
+
+    #[tokio::test]
+    async fn a_list_that_takes_long_delays_no_lookup() {
+        let database = Database::empty_postgres("lists", "-c geqo=on").await;
+        let slow = sql::query("SELECT pg_sleep(60)");
+        let lists = (0..20).map(|_| slow.clone().execute(&database.readers));
+        let mut lists = pin!(join_all(lists));
+        let lookups = join_all((0..20).map(|_| look_up(&database)));
+        tokio::select! {
+            _ = &mut lists => panic!("the lists are read"),
+            answers = lookups => assert!(answers.iter().all(Result::is_ok), "{answers:?}"),
         }
     }
-}
 
-impl Executor for Lookups<'_> {
-    async fn run(self, query: &Query) -> sql::Result<Rows> {
-        let Some(pipelined) = &self.0.pipelined else {
-            return self.0.run(query).await;
-        };
-        let deadline = Instant::now() + READ;
-        match look_up_once(pipelined, query, deadline).await {
-            Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
-                look_up_once(pipelined, query, deadline).await
-            }
-            outcome => outcome,
+    #[tokio::test]
+    async fn a_lost_connection_is_replaced() {
+        let database = Database::empty_postgres("lost", "-c geqo=on").await;
+        let before = look_up(&database).await.unwrap();
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        sql::query(end).execute(&database.readers).await.unwrap();
+        let answers = join_all((0..20).map(|_| look_up(&database))).await;
+        for answer in answers {
+            assert_ne!(answer.unwrap(), before);
         }
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_read_keeps_its_connection() {
+        let database = Database::empty_postgres("cancelled", "-c geqo=on").await;
+        let before = look_up(&database).await.unwrap();
+        let slow = sql::query("SELECT pg_sleep(0.2)");
+        let slow = slow.execute(database.readers.lookups());
+        assert!(timeout(Duration::from_millis(10), slow).await.is_err());
+        while database.readers.lookups().counts().0 > 0 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(look_up(&database).await.unwrap(), before);
     }
 }

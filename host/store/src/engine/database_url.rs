@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 
+use crate::engine::postgres_url::decode;
+
 /// What a URL of an SQLite database must be.
 const EXPECTED_FILE: &str = "expected sqlite://path/to/file, with no parameters, and with %, ? and # in the path as \
                              %25, %3F and %23";
@@ -116,6 +118,10 @@ impl<'u> PostgresUrl<'u> {
             Some((credentials, hosts)) => (Some(credentials), hosts),
             None => (None, authority),
         };
+        // The text after the colon may be a password in the wrong place.
+        if !hosts.split(',').map(port_of).all(is_port) {
+            return Err(expected());
+        }
         Ok(Self {
             scheme,
             credentials,
@@ -125,43 +131,45 @@ impl<'u> PostgresUrl<'u> {
         })
     }
 
-    /// Returns the URL for a driver, with only these parameters. As with libpq, a parameter replaces the same value in
-    /// the other parts, so a `host` replaces the hosts, and keeps their ports.
-    pub(crate) fn with(&self, mut parameters: Vec<(String, String)>) -> String {
-        let has = |parameters: &[(String, String)], name: &str| {
-            parameters.iter().any(|(known, _)| known == name)
+    /// The user and the password.
+    pub(crate) fn credentials(&self) -> Result<(Option<String>, Option<String>), String> {
+        let Some(text) = self.credentials else {
+            return Ok((None, None));
         };
-        let mut hosts = self.hosts;
-        if has(&parameters, "host") {
-            let ports: Vec<&str> = hosts.split(',').map(port_of).collect();
-            if ports.iter().any(|port| !port.is_empty()) && !has(&parameters, "port") {
-                parameters.push(("port".to_owned(), ports.join(",")));
-            }
-            hosts = "";
+        let (user, password) = match text.split_once(':') {
+            Some((user, password)) => (user, Some(decode(password)?)),
+            None => (text, None),
+        };
+        let user = Some(decode(user)?).filter(|user| !user.is_empty());
+        Ok((user, password))
+    }
+
+    /// The name of the database.
+    pub(crate) fn database(&self) -> Result<Option<String>, String> {
+        let name = decode(self.path.strip_prefix('/').unwrap_or_default())?;
+        Ok(Some(name).filter(|name| !name.is_empty()))
+    }
+
+    /// The hosts before the path, and their ports.
+    pub(crate) fn hosts(&self) -> Result<(Vec<String>, Vec<String>), String> {
+        let mut hosts = Vec::new();
+        let mut ports = Vec::new();
+        for host in self.hosts.split(',') {
+            let port = port_of(host);
+            let name = match port {
+                "" => host.strip_suffix(':').unwrap_or(host),
+                port => host
+                    .strip_suffix(port)
+                    .and_then(|host| host.strip_suffix(':'))
+                    .unwrap_or(host),
+            };
+            let address = name
+                .strip_prefix('[')
+                .and_then(|name| name.strip_suffix(']'));
+            hosts.push(decode(address.unwrap_or(name))?);
+            ports.push(port.to_owned());
         }
-        // The driver reads a list of ports, but no list of hosts.
-        let parameters = parameters
-            .iter()
-            .flat_map(|(name, value)| match name.as_str() {
-                "host" => value.split(',').map(|host| (name, host)).collect(),
-                _ => vec![(name, value.as_str())],
-            });
-        let mut url = format!("{}://", self.scheme);
-        if let Some(credentials) = self.credentials {
-            url.push_str(&credentials.replace('@', "%40"));
-            url.push('@');
-        }
-        url.push_str(hosts);
-        url.push_str(&self.path.replace('@', "%40"));
-        for (number, (name, value)) in parameters.enumerate() {
-            url.push(if number == 0 { '?' } else { '&' });
-            url.push_str(name);
-            url.push('=');
-            // Drivers do not decode a plus sign as a space.
-            let encoded = url::form_urlencoded::byte_serialize(value.as_bytes());
-            url.extend(encoded.map(|part| if part == "+" { "%20" } else { part }));
-        }
-        url
+        Ok((hosts, ports))
     }
 }
 
@@ -196,90 +204,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-
-    fn whole(url: &str) -> String {
-        let parts = PostgresUrl::split(url).unwrap();
-        let parameters = parts.parameters.clone();
-        parts.with(parameters)
-    }
-
-    #[test]
-    fn urls_of_clusters_and_sockets_are_those_of_libpq() {
-        for url in [
-            "postgres://u:pw@h1:5432,h2:5433/db?target_session_attrs=read-write",
-            "postgresql://u@h1,h2,h3/db",
-            "postgres://%2Frun%2Fpostgresql/db",
-            "postgres:///db",
-            "postgres://u:pw@[::1]:5432,[::2]/db",
-            "postgres://u:p%2Fw%3F%23%40@h/db",
-            "postgres://h",
-        ] {
-            assert_eq!(whole(url), url);
-        }
-        // A parameter replaces the hosts.
-        for (url, expected) in [
-            (
-                "postgres://u:pw@/db?host=/dir",
-                "postgres://u:pw@/db?host=%2Fdir",
-            ),
-            (
-                "postgres://u@localhost/db?host=/dir",
-                "postgres://u@/db?host=%2Fdir",
-            ),
-            (
-                "postgres://u@h:5433/db?host=/dir",
-                "postgres://u@/db?host=%2Fdir&port=5433",
-            ),
-            (
-                "postgres://u@h:5433/db?host=a&port=1",
-                "postgres://u@/db?host=a&port=1",
-            ),
-            (
-                "postgres://[::1]:7/db?host=a",
-                "postgres:///db?host=a&port=7",
-            ),
-            ("postgres://u:a@b@h/db", "postgres://u:a%40b@h/db"),
-            (
-                "postgres://h/db?user=a@b&password=p@ss",
-                "postgres://h/db?user=a%40b&password=p%40ss",
-            ),
-        ] {
-            assert_eq!(whole(url), expected, "{url}");
-        }
-    }
-
-    #[test]
-    fn lists_of_hosts_and_ports_in_the_query_are_those_of_libpq() {
-        use tokio_postgres::config::Host;
-
-        let tcp = |name: &str| Host::Tcp(name.to_owned());
-        for (url, hosts, ports) in [
-            (
-                "postgres:///db?host=h1,h2&port=5432,5433",
-                vec![tcp("h1"), tcp("h2")],
-                &[5432_u16, 5433][..],
-            ),
-            (
-                "postgres://u:pw@/db?host=h1%2Ch2&port=5433",
-                vec![tcp("h1"), tcp("h2")],
-                &[5433],
-            ),
-            (
-                "postgres:///db?host=/a,/b",
-                vec![Host::Unix("/a".into()), Host::Unix("/b".into())],
-                &[],
-            ),
-            (
-                "postgres://x:5433,y/db?host=h1,h2",
-                vec![tcp("h1"), tcp("h2")],
-                &[5433, 5432],
-            ),
-        ] {
-            let config: tokio_postgres::Config = whole(url).parse().unwrap();
-            assert_eq!(config.get_hosts(), hosts, "{url}");
-            assert_eq!(config.get_ports(), ports, "{url}");
-        }
-    }
 
     #[test]
     fn an_error_names_percent_encoding_and_no_password() {

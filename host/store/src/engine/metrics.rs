@@ -86,18 +86,14 @@ impl Store {
                         (labels, f64::from(count))
                     }),
             ),
-            Family::gauge(
-                "assent_store_pipelined_lookups",
-                "Lookups under way over shared connections to PostgreSQL",
-                f64::from(self.readers.lookups_under_way()),
-            ),
         ]
     }
 
     /// The numbers of used and of idle connections, by purpose.
     fn connection_counts(&self) -> Vec<(&'static str, &'static str, u32)> {
         [
-            ("read", self.readers.list_connections()),
+            ("read", self.readers.lists()),
+            ("lookup", self.readers.lookups()),
             ("write", self.writer.connections()),
             ("probe", self.instance.connections()),
         ]

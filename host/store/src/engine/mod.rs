@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod changes;
+pub(crate) mod checkpoints;
 pub(crate) mod clock_guard;
 pub(crate) mod connect;
 pub(crate) mod connections;
@@ -11,9 +12,10 @@ pub(crate) mod measurements;
 pub(crate) mod metrics;
 pub(crate) mod migrations;
 pub(crate) mod partitions;
-pub(crate) mod pipelined;
+pub(crate) mod postgres_url;
 pub(crate) mod rows;
 pub mod sql;
 pub(crate) mod transactions;
+pub(crate) mod under_way;
 pub(crate) mod versioned_cache;
 pub(crate) mod writer;

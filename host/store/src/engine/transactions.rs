@@ -1,11 +1,12 @@
 //! The transactions of a writer: several jobs share one.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
 use crate::audit::append::{append, prepare};
@@ -18,22 +19,97 @@ use crate::engine::deferred;
 use crate::engine::deferred::Deferred;
 use crate::engine::measurements::Measurements;
 use crate::engine::sql;
-use crate::engine::sql::Connection;
+use crate::engine::sql::{Connection, DatabaseKind};
 use crate::{Result, StoreError};
 
 /// The output of a job, of a type that only the caller knows.
 pub(crate) type JobOutput = Box<dyn Any + Send>;
+
 /// The work of a job. It may be called more than once; only one call is committed.
-pub(crate) type Work =
+pub(crate) enum Work {
+    /// A function.
+    Separate(SeparateWork),
+    /// A write that shares its statements with the others of its kind in the transaction.
+    Shared(SharedWork),
+}
+
+pub(crate) type SeparateWork =
     Box<dyn for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<JobOutput>> + Send + Sync>;
 
-/// A job of a transaction.
-#[derive(Clone, Copy)]
-pub(crate) struct TransactionJob<'j> {
-    pub(crate) work: &'j Work,
-    /// Whether other independent jobs may execute statements between its own. Row locks do not exclude jobs of the same
-    /// transaction, so each of its decisions must be one statement.
-    pub(crate) is_independent: bool,
+/// Writes of one kind. Those of a transaction share their statements: on PostgreSQL each statement costs a round trip,
+/// on SQLite a change of threads.
+pub(crate) trait SharedWrite: Sized + Send + Sync + 'static {
+    /// The output of a write.
+    type Output: Send + 'static;
+
+    /// The place of this kind among the others of a transaction. Transactions that lock rows of several kinds do so in
+    /// one order, and do not deadlock.
+    const RANK: u8;
+
+    /// Executes the writes. Returns their outputs, in their order. Rows are locked in the order of their keys, so that
+    /// concurrent transactions do not deadlock.
+    fn execute<'c>(
+        db: &'c mut Connection,
+        writes: &'c [&'c Self],
+    ) -> BoxFuture<'c, Result<Vec<Self::Output>>>;
+}
+
+type AnyWrite = dyn Any + Send + Sync;
+type ExecuteShared =
+    for<'c> fn(&'c mut Connection, Vec<&'c AnyWrite>) -> BoxFuture<'c, Result<Vec<JobOutput>>>;
+
+/// A write of a kind that only the caller knows.
+pub(crate) struct SharedWork {
+    kind: TypeId,
+    rank: u8,
+    write: Box<AnyWrite>,
+    execute: ExecuteShared,
+}
+
+impl Work {
+    /// Its place among the others of a transaction that use the same session, or none.
+    pub(crate) const fn rank(&self) -> u8 {
+        match self {
+            Self::Separate(_) => 0,
+            Self::Shared(work) => work.rank,
+        }
+    }
+
+    /// Whether both share a call.
+    fn shares_with(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Shared(one), Self::Shared(other)) => one.kind == other.kind,
+            _ => false,
+        }
+    }
+}
+
+impl SharedWork {
+    pub(crate) fn new<W: SharedWrite>(write: W) -> Self {
+        Self {
+            kind: TypeId::of::<W>(),
+            rank: W::RANK,
+            write: Box::new(write),
+            execute: execute_shared::<W>,
+        }
+    }
+}
+
+fn execute_shared<'c, W: SharedWrite>(
+    db: &'c mut Connection,
+    writes: Vec<&'c AnyWrite>,
+) -> BoxFuture<'c, Result<Vec<JobOutput>>> {
+    Box::pin(async move {
+        let writes: Vec<&W> = writes
+            .into_iter()
+            .filter_map(|write| write.downcast_ref())
+            .collect();
+        let outputs = W::execute(db, &writes).await?;
+        Ok(outputs
+            .into_iter()
+            .map(|output| Box::new(output) as JobOutput)
+            .collect())
+    })
 }
 
 /// The work that a failing job rolls back.
@@ -50,6 +126,8 @@ pub(crate) struct TransactionError {
     pub(crate) error: StoreError,
     /// The job that must not be repeated, because it panicked or took too long.
     pub(crate) culprit: Option<usize>,
+    /// Whether a job panicked, so that a statement may be unfinished.
+    panicked: bool,
 }
 
 impl<E: Into<StoreError>> From<E> for TransactionError {
@@ -57,16 +135,25 @@ impl<E: Into<StoreError>> From<E> for TransactionError {
         Self {
             error: error.into(),
             culprit: None,
+            panicked: false,
         }
+    }
+}
+
+impl TransactionError {
+    /// Whether the connection may be used for another transaction after a rollback.
+    fn permits_rollback(&self) -> bool {
+        !self.panicked && self.culprit.is_none() && !self.error.is_outage()
     }
 }
 
 /// The outputs of the jobs of a committed transaction, or the reason why nothing was committed.
 pub(crate) type TransactionResult = std::result::Result<Vec<Result<JobOutput>>, TransactionError>;
 
-/// The result of one call of a job.
+/// The result of a call of a job, or of jobs of one kind.
 enum JobResult {
-    Done(JobOutput),
+    /// The outputs, in the order of the jobs.
+    Done(Vec<JobOutput>),
     Failed(StoreError),
     Panicked,
 }
@@ -79,6 +166,8 @@ pub(crate) struct Transactions {
     chaining: Arc<ChainContext>,
     /// The waiters that the committed changes wake.
     waiters: Arc<Waiters>,
+    /// Hears of each commit, unless it has not yet heard of the one before.
+    committed: Option<mpsc::Sender<()>>,
     measurements: Arc<Measurements>,
 }
 
@@ -88,6 +177,7 @@ impl Transactions {
         begin: &'static str,
         chaining: Arc<ChainContext>,
         waiters: Arc<Waiters>,
+        committed: Option<mpsc::Sender<()>>,
     ) -> Self {
         let measurements = Arc::clone(connections.measurements());
         Self {
@@ -95,6 +185,7 @@ impl Transactions {
             begin,
             chaining,
             waiters,
+            committed,
             measurements,
         }
     }
@@ -104,13 +195,13 @@ impl Transactions {
     }
 
     /// Executes the jobs in one transaction and commits it. Without isolation, a failing job rolls all of them back,
-    /// and its error is returned. Independent jobs come last.
+    /// and its error is returned.
     ///
     /// # Errors
     /// If nothing was committed. After the deadline the connection is closed, and the result is unknown.
     pub(crate) async fn run(
         &self,
-        jobs: &[TransactionJob<'_>],
+        jobs: &[&Work],
         isolation: Isolation,
         deadline: Instant,
     ) -> TransactionResult {
@@ -120,12 +211,10 @@ impl Transactions {
             let mut lease = timeout_at(deadline, self.connections.lease())
                 .await
                 .map_err(|_| out_of_time())??;
-            lease.set_deadline(Some(deadline.into_std()));
+            lease.end_statements_before(deadline);
             let Ok(begun) = timeout_at(deadline, self.transact(&mut lease, jobs, isolation)).await
             else {
-                // The database may be frozen. Then the other connections are unusable too, and each would cost a
-                // timeout.
-                lease.end_epoch();
+                lease.abandon();
                 self.chaining.forget_ends();
                 return Err(out_of_time().into());
             };
@@ -149,10 +238,7 @@ impl Transactions {
                     }
                     lease.end(Some(error));
                 }
-                // A job that panicked may have left an unfinished statement.
-                Err(failure) if failure.culprit.is_some() || failure.error.is_outage() => {
-                    drop(lease);
-                }
+                Err(failure) if !failure.permits_rollback() => drop(lease),
                 _ => lease.give_back(),
             }
             return result;
@@ -163,11 +249,15 @@ impl Transactions {
     async fn transact(
         &self,
         db: &mut Connection,
-        jobs: &[TransactionJob<'_>],
+        jobs: &[&Work],
         isolation: Isolation,
     ) -> sql::Result<TransactionResult> {
         let begun = Instant::now();
         db.batch(self.begin).await?;
+        // Each job waits for locks by itself, so the others do not wait long.
+        if isolation == Isolation::Savepoints && db.kind() == DatabaseKind::Postgres {
+            db.batch("SET LOCAL lock_timeout = '500ms'").await?;
+        }
         let result = self.commit(db, jobs, isolation).await;
         self.measurements.transactions.record_time(begun.elapsed());
         Ok(result)
@@ -176,7 +266,7 @@ impl Transactions {
     async fn commit(
         &self,
         db: &mut Connection,
-        jobs: &[TransactionJob<'_>],
+        jobs: &[&Work],
         isolation: Isolation,
     ) -> TransactionResult {
         let work = async {
@@ -200,10 +290,13 @@ impl Transactions {
                     self.chaining.lanes.return_committed(lane);
                 }
                 self.waiters.wake(&changed);
+                if let Some(committed) = &self.committed {
+                    let _ = committed.try_send(());
+                }
                 Ok(outcomes)
             }
             // The connection is closed, which rolls the transaction back.
-            Err(failure) if failure.culprit.is_some() || failure.error.is_outage() => Err(failure),
+            Err(failure) if !failure.permits_rollback() => Err(failure),
             Err(failure) => {
                 db.batch("ROLLBACK").await?;
                 Err(failure)
@@ -212,7 +305,7 @@ impl Transactions {
     }
 
     /// Executes the writes that the jobs postponed to the end of the transaction. Returns the lane of its audit
-    /// entries. On PostgreSQL the statements are sent without waiting for each other's results.
+    /// entries.
     async fn write_end(
         &self,
         db: &mut Connection,
@@ -222,149 +315,81 @@ impl Transactions {
         // This comes first and separately, because it locks users: no transaction with a lock on an application may
         // wait for a user.
         prepare(db, &self.chaining, &mut entries).await?;
-        let (Some(mut second), Some(mut third)) = (db.share(), db.share()) else {
-            deferred::insert_changes(db, deferred).await?;
-            let lane = append(db, &self.chaining, entries).await?;
-            deferred::write_uses(db, deferred).await?;
-            return Ok(lane);
+        deferred::insert_changes(db, deferred).await?;
+        let lane = append(db, &self.chaining, entries).await?;
+        deferred::write_uses(db, deferred).await?;
+        Ok(lane)
+    }
+}
+
+/// Calls the jobs. Neighbours of one kind share a call, unless a failing job must fail by itself.
+async fn run_jobs(db: &mut Connection, jobs: &[&Work], isolation: Isolation) -> TransactionResult {
+    let mut results = Vec::with_capacity(jobs.len());
+    for works in jobs.chunk_by(|one, next| isolation == Isolation::None && one.shares_with(next)) {
+        let called = match isolation {
+            Isolation::None => call_jobs(works, db).await,
+            Isolation::Savepoints => call_at_savepoint(works, db).await?,
         };
-        let (changes, lane, uses) = tokio::join!(
-            deferred::insert_changes(db, deferred),
-            append(&mut second, &self.chaining, entries),
-            deferred::write_uses(&mut third, deferred),
-        );
-        let (lane, appended) = match lane {
-            Ok(lane) => (lane, None),
-            Err(error) => (None, Some(error)),
-        };
-        match cause([changes.err(), appended, uses.err()].into_iter().flatten()) {
-            Some(error) => Err(error),
-            None => Ok(lane),
+        // If several jobs shared the call, each is called separately in the next attempt.
+        let only = (works.len() == 1).then_some(results.len());
+        match (called, isolation) {
+            (JobResult::Done(outputs), _) if outputs.len() == works.len() => {
+                results.extend(outputs.into_iter().map(Ok));
+            }
+            (JobResult::Done(_), _) => {
+                return Err(StoreError::Internal("a write has no output").into());
+            }
+            (JobResult::Failed(error), Isolation::Savepoints) => results.push(Err(error)),
+            (JobResult::Failed(error), Isolation::None) => {
+                return Err(TransactionError {
+                    culprit: only.filter(|_| takes_too_long(&error)),
+                    error,
+                    panicked: false,
+                });
+            }
+            (JobResult::Panicked, _) => {
+                return Err(TransactionError {
+                    error: StoreError::Internal("a write panicked"),
+                    culprit: only,
+                    panicked: true,
+                });
+            }
         }
     }
-}
-
-/// The first failure that is not only a consequence of another one.
-fn cause(failures: impl IntoIterator<Item = StoreError>) -> Option<StoreError> {
-    failures.into_iter().min_by_key(is_consequence)
-}
-
-async fn run_jobs(
-    db: &mut Connection,
-    jobs: &[TransactionJob<'_>],
-    isolation: Isolation,
-) -> TransactionResult {
-    let first_independent = jobs.partition_point(|job| !job.is_independent);
-    let (mut in_turn, mut at_once) = jobs.split_at(first_independent);
-    if isolation == Isolation::Savepoints || at_once.len() < 2 || db.share().is_none() {
-        (in_turn, at_once) = (jobs, &[]);
-    }
-    let mut outcomes = run_in_turn(db, in_turn, isolation).await?;
-    outcomes.extend(run_at_once(db, at_once, in_turn.len()).await?);
-    Ok(outcomes)
-}
-
-async fn run_in_turn(
-    db: &mut Connection,
-    jobs: &[TransactionJob<'_>],
-    isolation: Isolation,
-) -> TransactionResult {
-    let mut outcomes = Vec::with_capacity(jobs.len());
-    for (index, job) in jobs.iter().enumerate() {
-        let failure = match isolation {
-            Isolation::None => match call_job(job.work, db).await {
-                JobResult::Done(outcome) => {
-                    outcomes.push(Ok(outcome));
-                    continue;
-                }
-                JobResult::Failed(error) => failure(error, index),
-                JobResult::Panicked => panic_error(index),
-            },
-            Isolation::Savepoints => match call_at_savepoint(job.work, db).await? {
-                JobResult::Done(outcome) => {
-                    outcomes.push(Ok(outcome));
-                    continue;
-                }
-                JobResult::Failed(error) => {
-                    outcomes.push(Err(error));
-                    continue;
-                }
-                JobResult::Panicked => panic_error(index),
-            },
-        };
-        return Err(failure);
-    }
-    Ok(outcomes)
-}
-
-/// Executes independent jobs on PostgreSQL at the same time. Each sends a statement without waiting for the results
-/// of the others, so all together take about as many round trips as one. `before` jobs were executed in turn.
-async fn run_at_once(
-    db: &mut Connection,
-    jobs: &[TransactionJob<'_>],
-    before: usize,
-) -> TransactionResult {
-    let calls = jobs.iter().filter_map(|job| {
-        let mut db = db.share()?;
-        Some(async move { call_job(job.work, &mut db).await })
-    });
-    let calls: Vec<_> = calls.collect();
-    let results = join_all(calls).await;
-    let mut outcomes = Vec::with_capacity(results.len());
-    let mut failures = Vec::new();
-    for (index, result) in results.into_iter().enumerate() {
-        match result {
-            JobResult::Done(outcome) => outcomes.push(Ok(outcome)),
-            JobResult::Failed(error) => failures.push(failure(error, before + index)),
-            JobResult::Panicked => failures.push(panic_error(before + index)),
-        }
-    }
-    let cause = failures
-        .into_iter()
-        .min_by_key(|failure| (is_consequence(&failure.error), failure.culprit.is_none()));
-    match cause {
-        Some(cause) => Err(cause),
-        None => Ok(outcomes),
-    }
-}
-
-/// Whether PostgreSQL only rejected a statement because another one had failed.
-fn is_consequence(error: &StoreError) -> bool {
-    match error {
-        StoreError::Database(error) => error.follows_another(),
-        _ => false,
-    }
-}
-
-fn failure(error: StoreError, index: usize) -> TransactionError {
-    TransactionError {
-        culprit: too_long(&error).then_some(index),
-        error,
-    }
-}
-
-fn panic_error(index: usize) -> TransactionError {
-    TransactionError {
-        error: StoreError::Internal("a write panicked"),
-        culprit: Some(index),
-    }
+    Ok(results)
 }
 
 fn out_of_time() -> StoreError {
     StoreError::Unavailable("the transaction took too long".to_owned())
 }
 
-fn too_long(error: &StoreError) -> bool {
+pub(crate) fn takes_too_long(error: &StoreError) -> bool {
     matches!(error, StoreError::Database(error) if error.takes_too_long())
 }
 
-/// Calls the job. A panic must not end the writer, because other jobs need it.
-async fn call_job(job: &Work, db: &mut Connection) -> JobResult {
-    match AssertUnwindSafe(async { job(db).await })
-        .catch_unwind()
-        .await
-    {
-        Ok(Ok(outcome)) => JobResult::Done(outcome),
+/// Calls a job, or jobs of one kind. A panic must not end the writer, because other jobs need it.
+async fn call_jobs(works: &[&Work], db: &mut Connection) -> JobResult {
+    let call = async {
+        match works {
+            [Work::Separate(work)] => Ok(vec![work(db).await?]),
+            works => {
+                let shared = works.iter().filter_map(|work| match work {
+                    Work::Shared(work) => Some(work),
+                    Work::Separate(_) => None,
+                });
+                let shared: Vec<&SharedWork> = shared.collect();
+                match shared.first() {
+                    Some(first) => {
+                        let writes = shared.iter().map(|work| &*work.write).collect();
+                        (first.execute)(db, writes).await
+                    }
+                    None => Ok(Vec::new()),
+                }
+            }
+        }
+    };
+    match AssertUnwindSafe(call).catch_unwind().await {
+        Ok(Ok(outputs)) => JobResult::Done(outputs),
         Ok(Err(error)) => JobResult::Failed(error),
         Err(panic) => {
             let message = panic
@@ -385,21 +410,21 @@ async fn call_job(job: &Work, db: &mut Connection) -> JobResult {
 /// # Errors
 /// If the transaction cannot continue.
 async fn call_at_savepoint(
-    job: &Work,
+    works: &[&Work],
     db: &mut Connection,
 ) -> std::result::Result<JobResult, TransactionError> {
     let (entries_before, before) = (pending::pending_entries(), deferred::mark());
     db.batch("SAVEPOINT job").await?;
-    let called = match call_job(job, db).await {
+    let called = match call_jobs(works, db).await {
         // On PostgreSQL this fails if the job continued after a failed statement.
-        JobResult::Done(outcome) => match release_savepoint(db).await {
-            Ok(()) => JobResult::Done(outcome),
+        JobResult::Done(outputs) => match release_savepoint(db).await {
+            Ok(()) => JobResult::Done(outputs),
             Err(error) => JobResult::Failed(error),
         },
         other => other,
     };
     if let JobResult::Failed(error) = called {
-        if error.lost_to_another() || (error.is_outage() && !too_long(&error)) {
+        if error.lost_to_another() || (error.is_outage() && !takes_too_long(&error)) {
             return Err(error.into());
         }
         db.batch("ROLLBACK TO SAVEPOINT job").await?;

@@ -3,15 +3,14 @@
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use crate::engine::sql;
-use crate::engine::sql::{Connection, DatabaseKind};
+use crate::engine::sql::Connection;
 use assent_model::clock::QUEUE_DEADLINE;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -21,12 +20,15 @@ use tracing::{Instrument, Span};
 use crate::audit::context::ChainContext;
 use crate::engine::batch::batcher::Turn;
 use crate::engine::changes::waiters::Waiters;
+use crate::engine::checkpoints;
 use crate::engine::connect::Database;
 use crate::engine::connections::{Connections, Lease};
 use crate::engine::measurements::Measurements;
 use crate::engine::transactions::{
-    Isolation, JobOutput, TransactionError, TransactionJob, Transactions, Work,
+    Isolation, JobOutput, SeparateWork, SharedWork, SharedWrite, TransactionError, Transactions,
+    Work, takes_too_long,
 };
+use crate::engine::under_way::RequestsUnderWay;
 use crate::{Result, StoreError};
 use assent_model::id::SessionId;
 use assent_telemetry::{SPANS, field, number};
@@ -40,10 +42,10 @@ const QUEUE: usize = 1024;
 /// [`QUEUE_DEADLINE`].
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How often SQLite's writer looks for further writes before it begins a transaction, and the longest wait for them
-/// each time.
-const GATHERING_ROUNDS: u32 = 8;
-const GATHERING_PAUSE: Duration = Duration::from_millis(1);
+/// The longest wait for the writes that other requests are about to queue.
+const GATHERING: Duration = Duration::from_millis(8);
+/// The number of batches that begin without a wait after one that brought no write.
+const HURRIED: u8 = 8;
 
 struct Job {
     turn: Arc<Turn>,
@@ -61,16 +63,19 @@ impl Job {
         let _ = self.reply.send(outcome);
     }
 
-    const fn of_transaction(&self) -> TransactionJob<'_> {
-        TransactionJob {
-            work: &self.work,
-            is_independent: self.session.is_some(),
-        }
-    }
-
     fn unavailable(self, reason: &str) {
         self.answer(Err(StoreError::Unavailable(reason.to_owned())));
     }
+}
+
+/// The queue of the writers of a database.
+#[derive(Debug)]
+struct Queue {
+    jobs: Mutex<mpsc::Receiver<Job>>,
+    /// The number of batches that begin without a wait, because the last wait brought no write.
+    hurried: AtomicU8,
+    /// The requests that may queue a write.
+    requests: Arc<RequestsUnderWay>,
 }
 
 /// The strong sender of the queue, and the tasks that receive from it.
@@ -99,22 +104,29 @@ impl Writer {
         count: u32,
         chaining: &Arc<ChainContext>,
         waiters: &Arc<Waiters>,
+        requests: &Arc<RequestsUnderWay>,
     ) -> Result<Self> {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        let receiver = Arc::new(Mutex::new(receiver));
+        let queue = Arc::new(Queue {
+            jobs: Mutex::new(receiver),
+            hurried: AtomicU8::new(0),
+            requests: Arc::clone(requests),
+        });
         let mut tasks = JoinSet::new();
+        let committed = database.checkpoints.clone().map(|connections| {
+            let (committed, commits) = mpsc::channel(1);
+            tasks.spawn(checkpoints::run(connections, commits));
+            committed
+        });
         for _ in 0..count {
             let transactions = Transactions::new(
                 database.writers.clone(),
                 database.begin,
                 Arc::clone(chaining),
                 Arc::clone(waiters),
+                committed.clone(),
             );
-            let running = run(Arc::clone(&receiver), transactions, database.kind);
-            match database.kind {
-                DatabaseKind::Postgres => drop(tasks.spawn(running)),
-                DatabaseKind::Sqlite => drop(tasks.spawn(in_thread(running)?)),
-            }
+            tasks.spawn(run(Arc::clone(&queue), transactions));
         }
         Ok(Self {
             queue: sender.downgrade(),
@@ -151,9 +163,7 @@ impl Writer {
         self.write_in_session(None, input, work).await
     }
 
-    /// Executes a write like [`Self::write`]. With a `session`, the write is a use of that session and locks the
-    /// session's row. Each of its decisions must be one statement, because PostgreSQL executes statements of other such
-    /// writes in between.
+    /// Executes a write like [`Self::write`], which uses a session and locks the session's row.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -171,15 +181,41 @@ impl Writer {
             + Sync
             + 'static,
     {
-        let (reply, outcome) = oneshot::channel();
         let write = Arc::new((work, input));
-        let work: Work = Box::new(move |connection| {
+        let work: SeparateWork = Box::new(move |connection| {
             let write = Arc::clone(&write);
             Box::pin(async move {
                 let (work, input) = &*write;
                 Ok(Box::new(work(connection, input).await?) as JobOutput)
             })
         });
+        self.execute(session, Work::Separate(work)).await
+    }
+
+    /// Executes a write that shares its statements with the others of its kind.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) async fn share<W: SharedWrite>(&self, write: W) -> Result<W::Output> {
+        self.share_in_session(None, write).await
+    }
+
+    /// Executes a write like [`Self::share`], which uses a session and locks the session's row.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) async fn share_in_session<W: SharedWrite>(
+        &self,
+        session: Option<SessionId>,
+        write: W,
+    ) -> Result<W::Output> {
+        self.execute(session, Work::Shared(SharedWork::new(write)))
+            .await
+    }
+
+    /// Executes a job with an output of this type.
+    async fn execute<T: 'static>(&self, session: Option<SessionId>, work: Work) -> Result<T> {
+        let (reply, outcome) = oneshot::channel();
         let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
         let turn = Arc::new(Turn::default());
         let span = tracing::info_span!(target: SPANS, "store.write", batch_size = Empty);
@@ -267,86 +303,82 @@ impl Writer {
     }
 }
 
-/// Runs SQLite's writer in a separate thread, because it blocks while it waits for the disk. The returned task ends
-/// with the thread.
-fn in_thread(
-    writer: impl Future<Output = ()> + Send + 'static,
-) -> Result<impl Future<Output = ()> + Send + 'static> {
-    let runtime = Handle::current();
-    let (ended, end) = oneshot::channel::<()>();
-    let work = move || {
-        runtime.block_on(writer);
-        drop(ended);
-    };
-    std::thread::Builder::new()
-        .name("sqlite-writer".to_owned())
-        .spawn(work)
-        .map_err(|error| StoreError::Unavailable(format!("no thread for the writer: {error}")))?;
-    Ok(async move {
-        // The sender is only dropped; it sends nothing.
-        let _ = end.await;
-    })
-}
-
-/// Adds the writes that other requests are about to queue. On a busy instance, each write would otherwise have its own
-/// commit: the writer is scheduled as soon as the first one is queued. It blocks the writer's own thread for at most
-/// `pause` at a time.
-fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>, pause: Duration) {
-    for _ in 0..GATHERING_ROUNDS {
-        let before = batch.len();
-        // The runtime executes a new task after some of the ready tasks. On an idle instance that is at once. It does
-        // not happen while reads of SQLite block all threads.
-        let (executed, execution) = std::sync::mpsc::channel();
-        tokio::spawn(async move { executed.send(()) });
-        if execution.recv_timeout(pause).is_err() {
-            return;
-        }
+/// Adds the writes that other requests are about to queue, because each commit waits for the disk. It waits until half
+/// of the requests under way have queued their write, so that the other half can compute during the commit; and no
+/// longer than until as many requests have ended or queued their write as were under way at the beginning, because
+/// these write nothing. Requests whose writes are being executed are not waited for. Returns whether the time was wasted:
+/// no write came.
+async fn gather(
+    jobs: &mut mpsc::Receiver<Job>,
+    batch: &mut Vec<Job>,
+    requests: &RequestsUnderWay,
+) -> bool {
+    let before = batch.len();
+    let mut deadline = pin!(tokio::time::sleep(GATHERING));
+    let (under_way, ended_before) = (requests.under_way(), requests.ended());
+    loop {
+        // Requests that end from now on wake this writer.
+        let mut one_ended = pin!(requests.one_ended());
+        one_ended.as_mut().enable();
         while batch.len() < BATCH
             && let Ok(job) = jobs.try_recv()
         {
             batch.push(job);
         }
-        if batch.len() == before || batch.len() == BATCH {
-            return;
+        let ended = requests.ended().wrapping_sub(ended_before);
+        let expected = requests.under_way().saturating_sub(requests.writes());
+        if batch.len() >= BATCH.min(expected.div_ceil(2)) || batch.len() + ended >= under_way {
+            return false;
+        }
+        tokio::select! {
+            job = jobs.recv() => match job {
+                Some(job) => batch.push(job),
+                None => return false,
+            },
+            () = &mut one_ended => {}
+            () = &mut deadline => return batch.len() == before,
         }
     }
 }
 
-async fn run(
-    jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
-    transactions: Transactions,
-    database: DatabaseKind,
-) {
+async fn run(queue: Arc<Queue>, transactions: Transactions) {
     let measurements = Arc::clone(transactions.measurements());
     loop {
         let mut batch = Vec::new();
         {
             // The lock is held during the wait, so that one writer at a time collects; the others execute their batches
             // meanwhile.
-            let mut jobs = jobs.lock().await;
+            let mut jobs = queue.jobs.lock().await;
             if jobs.recv_many(&mut batch, BATCH).await == 0 {
                 return;
             }
-            if database == DatabaseKind::Sqlite {
-                gather(&mut jobs, &mut batch, GATHERING_PAUSE);
+            match queue.hurried.load(Ordering::Relaxed) {
+                // Requests that take long without a write would delay each write of the others.
+                0 if gather(&mut jobs, &mut batch, &queue.requests).await => {
+                    queue.hurried.store(HURRIED, Ordering::Relaxed);
+                }
+                0 => {}
+                left => queue.hurried.store(left - 1, Ordering::Relaxed),
             }
+            // A write is not executed if its caller has gone away.
+            batch.retain(|job| !job.reply.is_closed() && job.turn.begin());
+            queue.requests.begin_writes(batch.len());
         }
-        // A write is not executed if its caller has gone away.
-        batch.retain(|job| !job.reply.is_closed() && job.turn.begin());
         for job in &batch {
             measurements.queue_waits.record_time(job.queued.elapsed());
         }
         // Two batches that lock the same sessions in different orders would deadlock until PostgreSQL rolls one of them
         // back, a second later.
-        batch.sort_by_key(|job| job.session);
+        batch.sort_by_key(|job| (job.session, job.work.rank()));
         // Jobs catch their own panics. A panic elsewhere ends this batch without a result for its callers, but does not
         // end the writer.
-        let span = batch_span(&batch);
+        let (span, size) = (batch_span(&batch), batch.len());
         let written = write_batch(&transactions, batch).instrument(span);
         let written = AssertUnwindSafe(written).catch_unwind();
         if written.await.is_err() {
             tracing::error!("database writer panicked");
         }
+        queue.requests.end_writes(size);
     }
 }
 
@@ -380,7 +412,7 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
         if batch.is_empty() {
             return;
         }
-        let jobs: Vec<_> = batch.iter().map(Job::of_transaction).collect();
+        let jobs: Vec<_> = batch.iter().map(|job| &job.work).collect();
         let failure = match transactions.run(&jobs, isolation, deadline).await {
             Ok(outcomes) => {
                 let size = outcomes.len();
@@ -398,8 +430,15 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
             TransactionError {
                 error,
                 culprit: Some(index),
+                ..
             } if index < batch.len() => {
                 batch.remove(index).answer(Err(error));
+                isolation = Isolation::Savepoints;
+            }
+            // One of the writes that shared a call waits for a lock, for example.
+            TransactionError { error, .. }
+                if takes_too_long(&error) && isolation == Isolation::None && batch.len() > 1 =>
+            {
                 isolation = Isolation::Savepoints;
             }
             // No single job is the cause: further attempts would only delay the others.
@@ -430,7 +469,7 @@ async fn write_separately(transactions: &Transactions, batch: Vec<Job>, deadline
             continue;
         }
         let outcome = transactions
-            .run(&[job.of_transaction()], Isolation::None, deadline)
+            .run(&[&job.work], Isolation::None, deadline)
             .await
             .map_err(|failure| failure.error)
             .and_then(|mut outcomes| outcomes.pop().unwrap_or(Err(StoreError::Closed)));
@@ -442,9 +481,6 @@ async fn write_separately(transactions: &Transactions, batch: Vec<Job>, deadline
         job.answer(outcome);
     }
 }
-
-#[cfg(test)]
-mod pipelining_tests;
 
 #[cfg(test)]
 mod tests;

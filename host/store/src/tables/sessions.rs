@@ -5,6 +5,10 @@ pub(crate) mod portal;
 pub(crate) mod saml_logouts;
 pub(crate) mod saml_participants;
 
+use std::collections::{BTreeMap, HashSet};
+use std::sync::LazyLock;
+
+use crate::engine::batch::bulk_sql::BulkSql;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 
@@ -201,21 +205,43 @@ pub(crate) async fn leave_application(
     logout::queue(db, clients, now).await
 }
 
-/// Returns whether a session is open, and records its use at `now`. Until the commit the session cannot be ended: a
-/// logout that waits for this row sees everything that this transaction stores about the session.
+static LOCK_OPEN: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "UPDATE sessions SET signed_out = 0, used_at = v.column2 FROM (VALUES {($, $)}) AS v
+         WHERE sessions.id = v.column1 AND ended_at IS NULL AND expires_at > v.column2 RETURNING sessions.id",
+        0,
+    )
+});
+
+/// Returns those of the sessions that are open, and records their uses at these times. Until the commit they cannot be
+/// ended: a logout that waits for such a row sees everything that this transaction stores about the session.
+pub(crate) async fn lock_open_sessions(
+    db: &mut Connection,
+    uses: impl Iterator<Item = (SessionId, Timestamp)>,
+) -> Result<HashSet<SessionId>> {
+    let mut latest: BTreeMap<SessionId, Timestamp> = BTreeMap::new();
+    for (id, now) in uses {
+        let known = latest.entry(id).or_insert(now);
+        *known = (*known).max(now);
+    }
+    let uses: Vec<(SessionId, Timestamp)> = latest.into_iter().collect();
+    let mut query = sql::query_as::<(String,)>(LOCK_OPEN.sql_for(uses.len()));
+    for (id, now) in LOCK_OPEN.padded(&uses) {
+        query = query.bind(id.to_string()).bind(now.millis());
+    }
+    let open = query.fetch_all(db).await?.into_iter();
+    open.map(|(id,)| parse(&id, cell("sessions", "id", &id)))
+        .collect()
+}
+
+/// Returns whether a session is open, like [`lock_open_sessions`].
 pub(crate) async fn lock_open_session(
     db: &mut Connection,
     id: SessionId,
     now: Timestamp,
 ) -> Result<bool> {
-    let open = sql::query(
-        "UPDATE sessions SET signed_out = 0, used_at = $2 WHERE id = $1 AND ended_at IS NULL AND expires_at > $2",
-    )
-    .bind(id.to_string())
-    .bind(now.millis())
-    .execute(db)
-    .await?;
-    Ok(open > 0)
+    let open = lock_open_sessions(db, std::iter::once((id, now))).await?;
+    Ok(!open.is_empty())
 }
 
 impl Store {

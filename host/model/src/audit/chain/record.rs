@@ -1,8 +1,8 @@
 //! The stored form of an audit entry, and its digest.
 
 use openssl::error::ErrorStack;
+use openssl::pkey::{PKey, Private};
 use openssl::sha::Sha256;
-use zeroize::Zeroizing;
 
 use crate::audit::USER_KIND;
 use crate::audit::chain::{End, Mark, Root};
@@ -15,7 +15,7 @@ const MARK: &str = "assent-audit-mark-v1";
 const ROOT: &str = "assent-audit-root-v1";
 
 /// The key that authenticates the ends of lanes, and the root.
-pub struct ChainKey(Zeroizing<[u8; 32]>);
+pub struct ChainKey(PKey<Private>);
 
 impl std::fmt::Debug for ChainKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -25,8 +25,11 @@ impl std::fmt::Debug for ChainKey {
 
 impl ChainKey {
     /// Returns the key with these bytes. They must stay unknown to users with write access to the database.
-    pub fn new(bytes: [u8; 32]) -> Self {
-        Self(Zeroizing::new(bytes))
+    ///
+    /// # Errors
+    /// If OpenSSL fails.
+    pub fn new(bytes: &[u8; 32]) -> Result<Self, ErrorStack> {
+        PKey::hmac(bytes).map(Self)
     }
 
     /// Returns the message authentication code of an end of a lane: HMAC-SHA256. `known_root` is the number of the
@@ -62,8 +65,8 @@ impl ChainKey {
     }
 
     fn code(&self, message: Encoding) -> Result<Digest, ErrorStack> {
-        let key = openssl::pkey::PKey::hmac(&*self.0)?;
-        let mut signer = openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &key)?;
+        let mut signer =
+            openssl::sign::Signer::new(openssl::hash::MessageDigest::sha256(), &self.0)?;
         let mut code = [0; 32];
         signer.sign_oneshot(&mut code, message.digest().as_bytes())?;
         Ok(Digest::from_bytes(code))

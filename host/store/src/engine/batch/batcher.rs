@@ -4,11 +4,13 @@
 //! most statements. While one batch runs, the next one collects calls. So an idle instance answers without delay, and
 //! for a busy one many calls cost little more than one. Nothing is cached between batches.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -136,7 +138,7 @@ async fn run<Q, A>(
         if batch.is_empty() {
             continue;
         }
-        match run_in_task(work(
+        match catch_panic(work(
             batch
                 .iter()
                 .map(|question| question.request.clone())
@@ -173,7 +175,7 @@ async fn run_one_by_one<Q: Clone, A: Send + 'static>(
         }
         let answer = match &outage {
             Some(error) => Err(error.copy()),
-            None => run_in_task(work(vec![request]))
+            None => catch_panic(work(vec![request]))
                 .await
                 .and_then(single_result),
         };
@@ -186,13 +188,13 @@ async fn run_one_by_one<Q: Clone, A: Send + 'static>(
     }
 }
 
-/// Runs the work in a separate task, so that a panic affects only these calls and not later ones.
-async fn run_in_task<A: Send + 'static>(
-    work: BoxFuture<'static, BatchResult<A>>,
-) -> BatchResult<A> {
-    tokio::spawn(work)
-        .await
-        .map_err(|error| StoreError::Unavailable(error.to_string()))?
+/// Runs the work. A panic affects only these calls and not later ones.
+async fn catch_panic<A>(work: BoxFuture<'static, BatchResult<A>>) -> BatchResult<A> {
+    let caught = AssertUnwindSafe(work).catch_unwind().await;
+    caught.unwrap_or_else(|_| {
+        tracing::error!("database read panicked");
+        Err(StoreError::Unavailable("a read panicked".to_owned()))
+    })
 }
 
 /// Waits for a call, and adds the other pending calls. Returns `false` once no caller remains.
@@ -356,6 +358,60 @@ mod tests {
         let (batcher, _) = doubling();
         assert!(batcher.call(15).await.is_err());
         assert_eq!(batcher.call(4).await.unwrap(), 8);
+    }
+
+    /// Doubles numbers once `open` is true, and records the calls of each batch as they begin.
+    fn waiting(open: &tokio::sync::watch::Sender<bool>) -> (Batcher<u32, u32>, RecordedCalls) {
+        let seen = Arc::new(StdMutex::new(Vec::new()));
+        let (calls, open) = (Arc::clone(&seen), open.subscribe());
+        let batcher = Batcher::start(2, move |numbers: Vec<u32>| {
+            calls.lock().unwrap().push(numbers.clone());
+            let mut open = open.clone();
+            Box::pin(async move {
+                open.wait_for(|open| *open).await.unwrap();
+                Ok(numbers.into_iter().map(|number| Ok(number * 2)).collect())
+            })
+        });
+        (batcher, seen)
+    }
+
+    #[tokio::test]
+    async fn a_call_joins_no_batch_that_has_begun() {
+        let (open, _) = tokio::sync::watch::channel(false);
+        let (batcher, seen) = waiting(&open);
+        let mut first = pin!(batcher.call(1));
+        while seen.lock().unwrap().is_empty() {
+            assert!(futures_util::poll!(&mut first).is_pending());
+            tokio::task::yield_now().await;
+        }
+        // The first batch may have read its row before the second caller wrote it.
+        let mut second = pin!(batcher.call(1));
+        while seen.lock().unwrap().len() < 2 {
+            assert!(futures_util::poll!(&mut second).is_pending());
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(*seen.lock().unwrap(), [[1], [1]]);
+        open.send_replace(true);
+        assert_eq!((first.await.unwrap(), second.await.unwrap()), (2, 2));
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_goes_away_does_not_affect_its_batch() {
+        let (open, _) = tokio::sync::watch::channel(false);
+        let (batcher, seen) = waiting(&open);
+        let mut patient = pin!(batcher.call(1));
+        {
+            // This caller has a short time limit.
+            let mut impatient = pin!(batcher.call(2));
+            while seen.lock().unwrap().is_empty() {
+                assert!(futures_util::poll!(&mut patient).is_pending());
+                assert!(futures_util::poll!(&mut impatient).is_pending());
+                tokio::task::yield_now().await;
+            }
+            assert_eq!(*seen.lock().unwrap(), [[1, 2]]);
+        }
+        open.send_replace(true);
+        assert_eq!(patient.await.unwrap(), 2);
     }
 
     #[tokio::test]

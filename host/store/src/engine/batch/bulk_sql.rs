@@ -5,13 +5,13 @@ use std::sync::Arc;
 use crate::engine::sql::StatementText;
 
 /// The numbers of rows for which there are statements. The smallest sufficient one is used.
-const SIZES: [usize; 5] = [1, 4, 16, 32, MOST];
+const SIZES: [usize; 7] = [1, 2, 4, 8, 16, 32, MOST];
 /// The most rows of a statement.
 pub(crate) const MOST: usize = 64;
 
 /// A statement over up to 64 rows. Unused placeholders repeat the last row, so a repeated row must do no harm.
 pub(crate) struct BulkSql {
-    texts: [(usize, Arc<str>); SIZES.len()],
+    texts: [(usize, StatementText); SIZES.len()],
 }
 
 impl BulkSql {
@@ -21,26 +21,29 @@ impl BulkSql {
     pub(crate) fn new(text: &str, before: usize) -> Self {
         let (head, rest) = text.split_once('{').unwrap_or((text, ""));
         let (row, tail) = rest.split_once('}').unwrap_or(("", rest));
+        let is_in_order = is_numbered_once(head, before) && !tail.contains('$');
         let texts = SIZES.map(|size| {
             let mut next = before;
             let rows: Vec<String> = std::iter::repeat_n(row, size)
                 .map(|row| number_placeholders(row, &mut next))
                 .collect();
-            (size, Arc::from(format!("{head}{}{tail}", rows.join(", "))))
+            let numbered = Arc::from(format!("{head}{}{tail}", rows.join(", ")));
+            let text = if is_in_order {
+                let rows = vec![row; size].join(", ");
+                let anonymous = format!("{}{rows}{tail}", without_numbers(head));
+                StatementText::of_bulk(numbered, Arc::from(anonymous.replace('$', "?")))
+            } else {
+                numbered.into()
+            };
+            (size, text)
         });
         Self { texts }
     }
 
     pub(crate) fn sql_for(&self, rows: usize) -> StatementText {
-        let found = self
-            .texts
-            .iter()
-            .find(|(size, _)| *size >= rows)
-            .or(self.texts.last());
-        found
-            .map(|(_, text)| Arc::clone(text))
-            .unwrap_or_default()
-            .into()
+        let found = self.texts.iter().find(|(size, _)| *size >= rows);
+        let [.., (_, largest)] = &self.texts;
+        found.map_or(largest, |(_, text)| text).clone()
     }
 
     /// These rows, and the last one again for each unused placeholder of their statement.
@@ -53,6 +56,33 @@ impl BulkSql {
             .chain(rows.last().into_iter().cycle())
             .take(if rows.is_empty() { 0 } else { size })
     }
+}
+
+/// The first row for each key, in the order of the keys. So transactions that claim the same rows concurrently lock
+/// them in the same order.
+pub(crate) fn first_of_each<'r, T, K: Ord>(rows: &[&'r T], key: impl Fn(&T) -> K) -> Vec<&'r T> {
+    let mut first = rows.to_vec();
+    first.sort_by_key(|row| key(row));
+    first.dedup_by_key(|row| key(row));
+    first
+}
+
+/// Whether the text contains `$1`, `$2`, ... up to this number, each once and in this order.
+fn is_numbered_once(text: &str, count: usize) -> bool {
+    let numbers = text.split('$').skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_digit());
+        rest.get(..end.unwrap_or(rest.len())).unwrap_or_default()
+    });
+    numbers.eq((1..=count).map(|number| number.to_string()))
+}
+
+/// The text without the numbers after each `$`.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split('$');
+    let head = parts.next().unwrap_or_default().to_owned();
+    parts.fold(head, |text, part| {
+        text + "$" + part.trim_start_matches(|c: char| c.is_ascii_digit())
+    })
 }
 
 /// The text with a number after each `$`.
@@ -84,12 +114,32 @@ mod tests {
             text(&ids, 3),
             "SELECT * FROM t WHERE id IN ($1, $2, $3, $4)"
         );
+        assert_eq!(
+            ids.sql_for(2).for_sqlite(),
+            "SELECT * FROM t WHERE id IN (?, ?)"
+        );
         let rows = BulkSql::new("UPDATE t SET a = $1 FROM (VALUES {($, $)}) AS v", 1);
         assert_eq!(
             text(&rows, 1),
             "UPDATE t SET a = $1 FROM (VALUES ($2, $3)) AS v"
         );
-        assert!(text(&rows, 2).ends_with("($8, $9)) AS v"));
+        assert!(text(&rows, 3).ends_with("($8, $9)) AS v"));
+        assert_eq!(
+            rows.sql_for(1).for_sqlite(),
+            "UPDATE t SET a = ? FROM (VALUES (?, ?)) AS v"
+        );
+    }
+
+    #[test]
+    fn placeholders_in_another_order_keep_their_numbers() {
+        for (text, before) in [
+            ("SELECT $1 FROM t WHERE id IN ({$}) LIMIT $2", 2),
+            ("SELECT $2, $1 FROM t WHERE id IN ({$})", 2),
+            ("SELECT $1, $1 FROM t WHERE id IN ({$})", 1),
+        ] {
+            let statement = BulkSql::new(text, before).sql_for(1);
+            assert_eq!(statement.for_sqlite(), statement.as_str());
+        }
     }
 
     #[test]

@@ -5,13 +5,11 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-
 use crate::engine::batch::batcher::{BatchResult, Batcher};
 use crate::engine::batch::bulk_sql::BulkSql;
 use crate::engine::connections::Readers;
 use crate::engine::sql;
-use crate::engine::sql::{DatabaseKind, FromRow, QueryAs};
+use crate::engine::sql::{FromRow, QueryAs};
 use crate::{Result, StoreError};
 
 /// A row of a lookup.
@@ -43,23 +41,11 @@ impl Key for (String, String) {
 }
 
 /// Reads rows of one kind by their keys.
-pub(crate) struct BatchLoader<T, K = String>(LoaderKind<T, K>);
-
-enum LoaderKind<T, K> {
-    /// PostgreSQL: concurrent lookups share a round trip.
-    Batches(Batcher<K, Option<T>>),
-    /// SQLite: the read costs less than the way to another task.
-    Inline(Arc<Lookup<T, K>>),
-}
-
-type Lookup<T, K> = dyn Fn(K) -> BoxFuture<'static, Result<Option<T>>> + Send + Sync;
+pub(crate) struct BatchLoader<T, K = String>(Batcher<K, Option<T>>);
 
 impl<T, K> Clone for BatchLoader<T, K> {
     fn clone(&self) -> Self {
-        Self(match &self.0 {
-            LoaderKind::Batches(batches) => LoaderKind::Batches(batches.clone()),
-            LoaderKind::Inline(lookup) => LoaderKind::Inline(Arc::clone(lookup)),
-        })
+        Self(self.0.clone())
     }
 }
 
@@ -71,10 +57,7 @@ impl<T, K> std::fmt::Debug for BatchLoader<T, K> {
 
 impl<T: Send + 'static, K: Key> BatchLoader<T, K> {
     pub(crate) async fn call(&self, key: K) -> Result<Option<T>> {
-        match &self.0 {
-            LoaderKind::Batches(batches) => batches.call(key).await,
-            LoaderKind::Inline(lookup) => lookup(key).await,
-        }
+        self.0.call(key).await
     }
 }
 
@@ -84,24 +67,13 @@ const BATCHES: u32 = 2;
 /// Starts a loader for the rows of `statement`, which contains `{$}` or `{($, $)}` in place of the keys.
 pub(crate) fn start_loader<R: Row>(
     readers: &Readers,
-    kind: DatabaseKind,
     statement: &str,
 ) -> BatchLoader<R::Value, R::Key> {
     let (readers, statement) = (readers.clone(), Arc::new(BulkSql::new(statement, 0)));
-    BatchLoader(match kind {
-        DatabaseKind::Postgres => LoaderKind::Batches(Batcher::start(BATCHES, move |keys| {
-            let (readers, statement) = (readers.clone(), Arc::clone(&statement));
-            Box::pin(async move { read::<R>(&readers, &statement, &keys).await })
-        })),
-        DatabaseKind::Sqlite => LoaderKind::Inline(Arc::new(move |key: R::Key| {
-            let (readers, statement) = (readers.clone(), Arc::clone(&statement));
-            Box::pin(async move {
-                let query = key.bind(sql::query_as::<R>(statement.sql_for(1)));
-                let row = query.fetch_optional(readers.lookups()).await?;
-                row.map(value_of).transpose()
-            })
-        })),
-    })
+    BatchLoader(Batcher::start(BATCHES, move |keys| {
+        let (readers, statement) = (readers.clone(), Arc::clone(&statement));
+        Box::pin(async move { read::<R>(&readers, &statement, &keys).await })
+    }))
 }
 
 async fn read<R: Row>(
@@ -141,5 +113,69 @@ fn again<T: Clone>(answer: &Result<T>) -> Result<T> {
     match answer {
         Ok(found) => Ok(found.clone()),
         Err(error) => Err(error.copy()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use crate::engine::connect::Database;
+
+    use super::*;
+
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Number(i64);
+
+    impl Row for (String, String) {
+        type Key = String;
+        type Value = Number;
+        fn key(&self) -> String {
+            self.0.clone()
+        }
+    }
+
+    impl TryFrom<(String, String)> for Number {
+        type Error = StoreError;
+        fn try_from((_, text): (String, String)) -> Result<Self> {
+            text.parse()
+                .map(Self)
+                .map_err(|_| StoreError::Internal("no number"))
+        }
+    }
+
+    async fn assert_only_the_bad_row_fails(database: &Database, bad: &str) {
+        let mut lease = database.writers.lease().await.unwrap();
+        lease
+            .batch(&format!(
+                "CREATE TABLE numbers (id TEXT, text {}); INSERT INTO numbers VALUES ('one', '1'), ('bad', {bad})",
+                if bad.starts_with("X'") { "BLOB" } else { "TEXT" },
+            ))
+            .await
+            .unwrap();
+        lease.give_back();
+        let statement = "SELECT id, text FROM numbers WHERE id IN ({$})";
+        let loader = start_loader::<(String, String)>(&database.readers, statement);
+        let keys = ["one", "bad", "none", "one"];
+        let answers = join_all(keys.map(|key| loader.call(key.to_owned()))).await;
+        let answers: Vec<_> = answers.into_iter().map(Result::ok).collect();
+        let one = Some(Some(Number(1)));
+        assert_eq!(answers, [one.clone(), None, Some(None), one]);
+    }
+
+    #[tokio::test]
+    async fn only_the_callers_of_a_bad_value_fail() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = async |name: &str| {
+            let file = folder.path().join(name);
+            Database::open(&format!("sqlite://{}", file.display()))
+                .await
+                .unwrap()
+        };
+        assert_only_the_bad_row_fails(&open("text.db").await, "'x'").await;
+        // The driver finds bytes where the row has a text.
+        assert_only_the_bad_row_fails(&open("bytes.db").await, "X'00'").await;
+        let postgres = Database::empty_postgres("loader", "-c geqo=on").await;
+        assert_only_the_bad_row_fails(&postgres, "'x'").await;
     }
 }

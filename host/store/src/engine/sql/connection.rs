@@ -13,7 +13,7 @@ use super::sqlite::SqliteConnection;
 use crate::engine::measurements::Measurements;
 
 /// The time limit for opening a connection.
-const CONNECT: Duration = Duration::from_secs(5);
+pub(super) const CONNECT: Duration = Duration::from_secs(5);
 
 /// The kind of database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Options {
 
 #[derive(Clone)]
 enum Target {
-    Sqlite(PathBuf),
+    Sqlite(PathBuf, Option<Duration>),
     Postgres(Box<PostgresOptions>),
 }
 
@@ -45,9 +45,9 @@ impl std::fmt::Debug for Options {
 }
 
 impl Options {
-    /// Returns the options for SQLite's file.
-    pub fn sqlite(file: impl Into<PathBuf>) -> Self {
-        Self::new(Target::Sqlite(file.into()))
+    /// Returns the options for SQLite's file. A statement may take as long as `statement_limit`.
+    pub fn sqlite(file: impl Into<PathBuf>, statement_limit: Option<Duration>) -> Self {
+        Self::new(Target::Sqlite(file.into(), statement_limit))
     }
 
     /// Returns the options for PostgreSQL at this URL. `session` are settings of each session in the form of libpq's
@@ -77,7 +77,7 @@ impl Options {
     /// a password. Empty for SQLite.
     pub fn postgres_variables(&self) -> Vec<(&'static str, OsString)> {
         match &self.target {
-            Target::Sqlite(_) => Vec::new(),
+            Target::Sqlite(..) => Vec::new(),
             Target::Postgres(options) => options.variables(),
         }
     }
@@ -85,7 +85,9 @@ impl Options {
     /// Opens a connection, within five seconds.
     pub async fn connect(&self) -> Result<Connection> {
         let driver = match &self.target {
-            Target::Sqlite(file) => Driver::Sqlite(SqliteConnection::open(file)?),
+            Target::Sqlite(file, limit) => {
+                Driver::Sqlite(SqliteConnection::open(file, *limit).await?)
+            }
             Target::Postgres(options) => {
                 let connected = tokio::time::timeout(CONNECT, options.connect()).await;
                 Driver::Postgres(connected.map_err(|_| Error::TimedOut("opening a connection"))??)
@@ -93,14 +95,28 @@ impl Options {
         };
         Ok(Connection {
             driver,
+            heard: Instant::now(),
             measurements: Arc::clone(&self.measurements),
         })
     }
 }
 
+/// What a test of a connection found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Liveness {
+    /// The server responds.
+    Responds,
+    /// The connection was closed.
+    Closed,
+    /// The server does not respond in time, or the network loses everything.
+    Silent,
+}
+
 /// A connection.
 pub struct Connection {
     driver: Driver,
+    /// When the database answered last.
+    heard: Instant,
     measurements: Arc<Measurements>,
 }
 
@@ -123,36 +139,46 @@ impl Connection {
         }
     }
 
-    /// Another handle for the same session of PostgreSQL; `None` for SQLite, which executes one statement at a time.
-    pub(crate) fn share(&self) -> Option<Self> {
-        match &self.driver {
-            Driver::Sqlite(_) => None,
-            Driver::Postgres(connection) => Some(Self {
-                driver: Driver::Postgres(connection.share()),
-                measurements: Arc::clone(&self.measurements),
-            }),
-        }
-    }
-
     /// Executes statements without arguments, such as `BEGIN`.
     pub async fn batch(&mut self, text: &str) -> Result<()> {
-        match &mut self.driver {
-            Driver::Sqlite(connection) => connection.batch(text),
+        let outcome = match &mut self.driver {
+            Driver::Sqlite(connection) => Box::pin(connection.batch(text)).await,
             Driver::Postgres(connection) => Box::pin(connection.batch(text)).await,
-        }
+        };
+        self.heard = Instant::now();
+        outcome
     }
 
     /// Sets the time at which SQLite's statements end. PostgreSQL's statements have the limits of their session.
-    pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
-        if let Driver::Sqlite(connection) = &self.driver {
+    pub(crate) const fn set_deadline(&mut self, deadline: Option<Instant>) {
+        if let Driver::Sqlite(connection) = &mut self.driver {
             connection.set_deadline(deadline);
         }
+    }
+
+    /// Tests whether the server responds. SQLite has no server.
+    pub(crate) async fn test(&mut self) -> Liveness {
+        match &mut self.driver {
+            Driver::Sqlite(_) => Liveness::Responds,
+            Driver::Postgres(connection) => connection.test().await,
+        }
+    }
+
+    /// For how long the database has not answered a statement, since the connection was opened or taken.
+    pub(crate) fn silence(&self) -> Duration {
+        self.heard.elapsed()
+    }
+
+    /// Begins a use of the connection.
+    pub(crate) fn begin_use(&mut self) {
+        self.set_deadline(None);
+        self.heard = Instant::now();
     }
 
     /// Ends the session.
     pub async fn close(self) {
         match self.driver {
-            Driver::Sqlite(connection) => drop(connection),
+            Driver::Sqlite(connection) => connection.close().await,
             Driver::Postgres(connection) => connection.close().await,
         }
     }
@@ -161,13 +187,16 @@ impl Connection {
 impl Executor for &mut Connection {
     async fn run(self, query: &Query) -> Result<Rows> {
         tracing::trace!(target: "assent_store::sql", statement = query.text.as_str());
+        #[cfg(debug_assertions)]
+        query.check_arguments()?;
         let begun = Instant::now();
         let outcome = match &mut self.driver {
-            Driver::Sqlite(connection) => connection.run(query),
-            // The future is boxed, because it is large and part of each caller's future otherwise.
+            // The futures are boxed, because they are large and part of each caller's future otherwise.
+            Driver::Sqlite(connection) => Box::pin(connection.run(query)).await,
             Driver::Postgres(connection) => Box::pin(connection.run(query)).await,
         };
         self.measurements.statements.record_time(begun.elapsed());
+        self.heard = Instant::now();
         outcome
     }
 }

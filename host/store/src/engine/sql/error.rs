@@ -1,5 +1,7 @@
 //! The reasons for which a statement failed, for either database.
 
+use sqlx::postgres::PgDatabaseError;
+
 /// The result of a statement.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -133,14 +135,36 @@ impl Error {
         matches!(self.code(), Some(Code::Postgres(code)) if code == "40001" || code == "40P01")
     }
 
-    /// Whether PostgreSQL rejected a statement because an earlier one of the transaction failed.
-    pub(crate) fn follows_another(&self) -> bool {
-        matches!(self.code(), Some(Code::Postgres(code)) if code == "25P02")
-    }
-
     /// Whether another connection holds SQLite's file.
     pub(crate) fn is_locked(&self) -> bool {
         matches!(self.code(), Some(Code::Sqlite(code)) if matches!(code & 0xff, 5 | 6))
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::Database(database) => {
+                let code = database.code().unwrap_or_default();
+                Self::Database {
+                    code: match database.try_downcast_ref::<PgDatabaseError>() {
+                        Some(_) => Code::Postgres(code.into_owned()),
+                        None => Code::Sqlite(code.parse().unwrap_or_default()),
+                    },
+                    message: database.message().to_owned(),
+                }
+            }
+            sqlx::Error::Decode(_)
+            | sqlx::Error::ColumnDecode { .. }
+            | sqlx::Error::ColumnIndexOutOfBounds { .. }
+            | sqlx::Error::ColumnNotFound(_)
+            | sqlx::Error::TypeNotFound { .. }
+            | sqlx::Error::Encode(_) => Self::Mismatch(error.to_string()),
+            sqlx::Error::Configuration(_) | sqlx::Error::InvalidArgument(_) => {
+                Self::Settings(error.to_string())
+            }
+            _ => Self::Lost(error.to_string()),
+        }
     }
 }
 

@@ -2,106 +2,58 @@
 
 use std::ffi::OsString;
 
-use tokio_postgres::Config;
-use tokio_postgres::config::{ChannelBinding, Host, SslNegotiation, TargetSessionAttrs};
-
-/// The parameters of the URL that [`Config`] lacks, or contains only together with Assent's own settings.
-#[derive(Clone, Debug, Default)]
-pub(super) struct UrlSettings {
-    pub(super) options: String,
-    pub(super) ssl_mode: Option<String>,
-    pub(super) root_certificate: Option<String>,
-    pub(super) certificate: Option<String>,
-    pub(super) key: Option<String>,
-}
+use crate::engine::postgres_url::{PostgresSettings, TargetSession, TlsTexts};
 
 /// The environment variables of libpq for the same database. They contain the password, because arguments are visible
 /// to all users of a machine, and the environment is not.
-pub(super) fn variables(config: &Config, url: &UrlSettings) -> Vec<(&'static str, OsString)> {
-    let mut variables = Vec::new();
-    let mut set = |name, value: OsString| {
-        if !value.is_empty() {
-            variables.push((name, value));
-        }
+pub(super) fn variables(url: &PostgresSettings) -> Vec<(&'static str, OsString)> {
+    let list = |values: Vec<String>| values.join(",");
+    let (mode, root) = verification(&url.tls_texts);
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let session = match url.session {
+        TargetSession::Any => "any",
+        TargetSession::ReadWrite => "read-write",
+        TargetSession::ReadOnly => "read-only",
     };
-    set("PGHOST", hosts(config.get_hosts()));
-    set("PGHOSTADDR", list(config.get_hostaddrs()));
-    set("PGPORT", list(config.get_ports()));
-    set(
-        "PGUSER",
-        config.get_user().unwrap_or_default().to_owned().into(),
-    );
-    set(
-        "PGPASSWORD",
-        text_of(config.get_password().unwrap_or_default()),
-    );
-    set(
-        "PGDATABASE",
-        config.get_dbname().unwrap_or_default().to_owned().into(),
-    );
-    set("PGOPTIONS", url.options.clone().into());
-    let (mode, root) = verification(url);
-    set("PGSSLMODE", mode.unwrap_or_default().into());
-    set("PGSSLROOTCERT", root.unwrap_or_default().into());
-    set(
-        "PGSSLCERT",
-        url.certificate.clone().unwrap_or_default().into(),
-    );
-    set("PGSSLKEY", url.key.clone().unwrap_or_default().into());
-    if config.get_ssl_negotiation() == SslNegotiation::Direct {
-        set("PGSSLNEGOTIATION", "direct".into());
-    }
-    if let Some(timeout) = config.get_connect_timeout() {
-        set(
-            "PGCONNECT_TIMEOUT",
-            timeout.as_secs().max(1).to_string().into(),
-        );
-    }
-    let session = match config.get_target_session_attrs() {
-        TargetSessionAttrs::ReadWrite => "read-write",
-        TargetSessionAttrs::ReadOnly => "read-only",
-        _ => "any",
-    };
-    set("PGTARGETSESSIONATTRS", session.into());
-    let binding = match config.get_channel_binding() {
-        ChannelBinding::Disable => "disable",
-        ChannelBinding::Require => "require",
-        _ => "prefer",
-    };
-    set("PGCHANNELBINDING", binding.into());
-    variables
+    let timeout = url.connect_timeout.map(|limit| limit.as_secs().to_string());
+    let variables = [
+        (
+            "PGHOST",
+            list(url.hosts.iter().map(|host| host.name()).collect()),
+        ),
+        (
+            "PGPORT",
+            list(
+                url.hosts
+                    .iter()
+                    .map(|host| host.port().to_string())
+                    .collect(),
+            ),
+        ),
+        ("PGUSER", url.user.clone()),
+        ("PGPASSWORD", text(&url.password)),
+        ("PGDATABASE", url.database.clone()),
+        ("PGOPTIONS", url.options.clone()),
+        ("PGSSLMODE", text(&mode)),
+        ("PGSSLROOTCERT", text(&root)),
+        ("PGSSLCERT", text(&url.tls_texts.certificate)),
+        ("PGSSLKEY", text(&url.tls_texts.key)),
+        ("PGCONNECT_TIMEOUT", text(&timeout)),
+        ("PGTARGETSESSIONATTRS", session.to_owned()),
+    ];
+    let set = variables.into_iter().filter(|(_, value)| !value.is_empty());
+    set.map(|(name, value)| (name, value.into())).collect()
 }
 
 /// The values of libpq's `sslmode` and `sslrootcert`. Without a root certificate Assent uses those of the system. libpq
 /// does so only if it also verifies the name.
-fn verification(url: &UrlSettings) -> (Option<String>, Option<String>) {
-    match (url.ssl_mode.as_deref(), &url.root_certificate) {
+fn verification(texts: &TlsTexts) -> (Option<String>, Option<String>) {
+    match (texts.mode.as_deref(), &texts.root) {
         (Some("verify-ca" | "verify-full"), None) => {
             (Some("verify-full".to_owned()), Some("system".to_owned()))
         }
         (mode, root) => (mode.map(str::to_owned), root.clone()),
     }
-}
-
-fn hosts(hosts: &[Host]) -> OsString {
-    let names: Vec<OsString> = hosts
-        .iter()
-        .map(|host| match host {
-            Host::Tcp(name) => name.into(),
-            Host::Unix(folder) => folder.clone().into_os_string(),
-        })
-        .collect();
-    names.join(std::ffi::OsStr::new(","))
-}
-
-fn list<T: ToString>(values: &[T]) -> OsString {
-    let values: Vec<String> = values.iter().map(ToString::to_string).collect();
-    values.join(",").into()
-}
-
-fn text_of(bytes: &[u8]) -> OsString {
-    use std::os::unix::ffi::OsStringExt;
-    OsString::from_vec(bytes.to_vec())
 }
 
 #[cfg(test)]
@@ -163,16 +115,16 @@ mod tests {
     #[test]
     fn without_a_root_certificate_those_of_the_system_are_used() {
         for mode in ["verify-ca", "verify-full"] {
-            let mut url = UrlSettings {
-                ssl_mode: Some(mode.to_owned()),
-                ..UrlSettings::default()
+            let mut url = TlsTexts {
+                mode: Some(mode.to_owned()),
+                ..TlsTexts::default()
             };
-            let texts = |url: &UrlSettings| {
+            let texts = |url: &TlsTexts| {
                 let (mode, root) = verification(url);
                 (mode.unwrap_or_default(), root.unwrap_or_default())
             };
             assert_eq!(texts(&url), ("verify-full".to_owned(), "system".to_owned()));
-            url.root_certificate = Some("/ca.pem".to_owned());
+            url.root = Some("/ca.pem".to_owned());
             assert_eq!(texts(&url), (mode.to_owned(), "/ca.pem".to_owned()));
         }
     }

@@ -1,6 +1,7 @@
-//! Statements for both databases: one text, typed arguments, rows by name. SQLite runs in the calling thread,
-//! PostgreSQL over its own protocol. This module does not depend on the tables.
+//! Statements for both databases: one text, typed arguments, rows by name. sqlx executes them; only this module names it.
+//! This module does not depend on the tables.
 
+mod authority;
 mod connection;
 mod error;
 mod libpq;
@@ -12,6 +13,7 @@ mod sqlite;
 mod statement;
 mod value;
 
+pub(crate) use connection::Liveness;
 pub use connection::{Connection, DatabaseKind, Options};
 pub use error::{Code, Error, Result};
 pub use query::{Executor, Query, QueryAs, StatementText, query, query_as};

@@ -1,450 +1,426 @@
 //! A connection to PostgreSQL.
 
-use std::collections::HashMap;
-use std::error::Error as StdError;
 use std::ffi::OsString;
-use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bytes::BytesMut;
 use futures_util::TryStreamExt;
-use openssl::ssl::{SslConnector, SslFiletype, SslMethod, SslVerifyMode};
-use postgres_openssl::MakeTlsConnector;
-use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
-use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Config, NoTls, RowStream, SimpleQueryMessage, Statement};
+use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow, PgSslMode};
+use sqlx::{
+    Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, PgConnection,
+    Row, TypeInfo, ValueRef,
+};
+use url::Url;
 
-use super::error::{Code, Error, Result};
-use super::libpq::{self, UrlSettings};
+use super::authority;
+use super::connection::{CONNECT, DatabaseKind, Liveness};
+use super::error::{Error, Result};
+use super::libpq;
 use super::query::Query;
 use super::row::Rows;
 use super::session_limits::{self, POOLER, READ};
 use super::value::{Argument, Value};
-use crate::engine::database_url::PostgresUrl;
+use crate::engine::postgres_url::{Host, PostgresSettings, TargetSession, TlsMode};
 
-/// How long the operating system waits for an acknowledgement before it closes a connection.
-const USER_TIMEOUT: Duration = Duration::from_secs(10);
-/// The TCP keepalive settings: the idle time before the first probe, the interval, and the number of probes.
-const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(5), Duration::from_secs(2), 3);
+/// The number of prepared statements that a connection caches. There are about 600 texts.
+const STATEMENTS: usize = 1024;
+
+/// The time limit for the response to nothing, which needs no work of the server.
+const RESPONSE: Duration = Duration::from_secs(1);
+
+/// How often to ask whether a session still executes a statement without a time limit.
+const ASKED_EVERY: Duration = Duration::from_secs(10);
 
 /// The settings for connections to a server.
 #[derive(Clone)]
 pub(super) struct PostgresOptions {
-    config: Config,
-    tls: Option<MakeTlsConnector>,
+    url: PostgresSettings,
+    /// The options for each host of the URL, in its order.
+    hosts: Vec<PgConnectOptions>,
+    /// The place in the URL's file of the authority that issued the certificate of the last host. The driver accepts
+    /// one authority.
+    authority: Arc<AtomicUsize>,
     /// The time limit for the response to a statement.
     answer_limit: Option<Duration>,
     /// The limits that each session must have.
     limits: Vec<(String, String)>,
-    /// The settings for PostgreSQL's own programs.
-    url: UrlSettings,
-}
-
-/// The verification of a server's certificate.
-#[derive(Clone, Copy, PartialEq)]
-enum Verification {
-    None,
-    Authority,
-    AuthorityAndName,
 }
 
 impl PostgresOptions {
-    /// Parses a URL. In addition to the parameters of tokio-postgres, it may contain `sslmode` with all values of libpq
-    /// except `allow`, `sslrootcert`, `sslcert` and `sslkey`. `session` are settings of each session, which precede
-    /// those of the URL.
+    /// Parses a URL. `session` are settings of each session in the form of libpq's `options`, which precede those of
+    /// the URL.
     pub(super) fn parse(url: &str, session: &str, answer_limit: Option<Duration>) -> Result<Self> {
-        let settings = |reason: String| Error::Settings(reason);
-        let url = PostgresUrl::split(url).map_err(settings)?;
-        let (mut mode, mut root, mut certificate, mut key) = (None, None, None, None);
-        let mut others = Vec::new();
-        for (name, value) in url.parameters.clone() {
-            match name.as_str() {
-                "sslmode" => mode = Some(value),
-                "sslrootcert" => root = Some(value),
-                "sslcert" => certificate = Some(value),
-                "sslkey" => key = Some(value),
-                _ => others.push((name, value)),
-            }
-        }
-        let mut config: Config = url
-            .with(others)
-            .parse()
-            .map_err(|error: tokio_postgres::Error| settings(error_text(&error)))?;
-        let own = config.get_options().unwrap_or_default();
-        let url_settings = UrlSettings {
-            options: own.to_owned(),
-            ssl_mode: mode.clone(),
-            root_certificate: root.clone(),
-            certificate: certificate.clone(),
-            key: key.clone(),
-        };
+        let url = PostgresSettings::parse(url).map_err(Error::Settings)?;
+        reject_environment().map_err(Error::Settings)?;
         // An operator who sets `statement_timeout` may allow longer statements, so there is no limit then.
-        let answer_limit = answer_limit.filter(|_| !own.contains("statement_timeout"));
-        let limits = session_limits::parse_limits(session, own);
-        let options = match own {
-            "" => session.to_owned(),
-            own => format!("{session} {own}"),
-        };
-        let (idle, interval, retries) = KEEPALIVE;
-        config
-            .options(options)
-            .application_name("assent")
-            .tcp_user_timeout(USER_TIMEOUT)
-            .keepalives_idle(idle)
-            .keepalives_interval(interval)
-            .keepalives_retries(retries);
-        let (ssl_mode, verification) = match mode.as_deref().unwrap_or("prefer") {
-            "disable" => (SslMode::Disable, Verification::None),
-            "prefer" => (SslMode::Prefer, Verification::None),
-            // As in libpq: with a root certificate, it must have issued the server's certificate.
-            "require" if root.is_some() => (SslMode::Require, Verification::Authority),
-            "require" => (SslMode::Require, Verification::None),
-            "verify-ca" => (SslMode::Require, Verification::Authority),
-            "verify-full" => (SslMode::Require, Verification::AuthorityAndName),
-            other => {
-                return Err(settings(format!(
-                    "sslmode must be disable, prefer, require, verify-ca or verify-full, not {other:?}"
-                )));
-            }
-        };
-        config.ssl_mode(ssl_mode);
-        // A local socket has no TLS, and reading the authorities of the system takes longer than the connection.
-        let is_local = config
-            .get_hosts()
+        let answer_limit = answer_limit.filter(|_| !url.options.contains("statement_timeout"));
+        let limits = session_limits::parse_limits(session, &url.options);
+        let hosts = url
+            .hosts
             .iter()
-            .all(|host| matches!(host, Host::Unix(_)));
-        let is_plain = match ssl_mode {
-            SslMode::Disable => true,
-            SslMode::Prefer => is_local && !config.get_hosts().is_empty(),
-            _ => false,
-        };
-        let tls = (!is_plain)
-            .then(|| connector(verification, root, certificate, key))
-            .transpose()?;
+            .map(|host| options_for(host, &url, session));
         Ok(Self {
-            config,
-            tls,
+            hosts: hosts.collect::<Result<_>>()?,
+            authority: Arc::default(),
             answer_limit,
             limits,
-            url: url_settings,
+            url,
         })
-    }
-
-    /// Fails if the session lacks a limit. The statement is not prepared, so that it is executed behind every pooler.
-    async fn check_limits(&self, client: &Client) -> Result<()> {
-        if self.limits.is_empty() {
-            return Ok(());
-        }
-        let messages = client.simple_query(READ).await?;
-        let found: Vec<(String, String)> = messages
-            .iter()
-            .filter_map(|message| match message {
-                SimpleQueryMessage::Row(row) => {
-                    Some((row.get(0)?.to_owned(), row.get(1)?.to_owned()))
-                }
-                _ => None,
-            })
-            .collect();
-        session_limits::missing_limit(&self.limits, &found)
-            .map_or(Ok(()), |reason| Err(Error::Settings(reason)))
     }
 
     /// The environment for PostgreSQL's own programs.
     pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
-        libpq::variables(&self.config, &self.url)
+        libpq::variables(&self.url)
     }
 
+    /// Connects to the first host that accepts the connection and has the wanted role.
     pub(super) async fn connect(&self) -> Result<PostgresConnection> {
-        let (client, task) = match &self.tls {
-            Some(tls) => {
-                let connected = self.config.connect(tls.clone()).await;
-                let (client, connection) = connected.map_err(connect_error)?;
-                (client, tokio::spawn(finish(connection)))
+        let mut last = Error::Settings("the URL names no host".to_owned());
+        // A host that does not respond leaves time for the next one.
+        let share = CONNECT / u32::try_from(self.hosts.len()).unwrap_or(1).max(1);
+        let limit = self.url.connect_timeout.map_or(share, |own| own.min(share));
+        for (options, host) in self.hosts.iter().zip(&self.url.hosts) {
+            let connecting = self.connect_to(options, host);
+            let connected = tokio::time::timeout(limit, connecting).await;
+            match connected.unwrap_or(Err(Error::TimedOut("opening a connection"))) {
+                Ok(connection) => return Ok(connection),
+                Err(error) => last = error,
             }
-            None => {
-                let connected = self.config.connect(NoTls).await;
-                let (client, connection) = connected.map_err(connect_error)?;
-                (client, tokio::spawn(finish(connection)))
-            }
+        }
+        Err(last)
+    }
+
+    async fn connect_to(
+        &self,
+        options: &PgConnectOptions,
+        host: &Host,
+    ) -> Result<PostgresConnection> {
+        let mut connection = self.open(options, host).await.map_err(connect_error)?;
+        let patience = match self.answer_limit {
+            Some(limit) => Patience::Limited(limit),
+            None => Patience::WhileExecuting(Box::new(Session {
+                server: self.clone(),
+                options: options.clone(),
+                host: host.clone(),
+                process: sqlx::query_scalar("SELECT pg_backend_pid()")
+                    .persistent(false)
+                    .fetch_one(&mut connection)
+                    .await?,
+            })),
         };
-        self.check_limits(&client).await?;
-        Ok(PostgresConnection {
-            client: Arc::new(client),
-            task: Some(task),
-            answer_limit: self.answer_limit,
-            statements: Arc::default(),
-        })
+        let mut connection = PostgresConnection {
+            connection,
+            patience,
+        };
+        self.check_role(&mut connection).await?;
+        self.check_limits(&mut connection).await?;
+        Ok(connection)
+    }
+
+    /// Opens a connection to a server whose certificate is from one of the URL's authorities.
+    async fn open(
+        &self,
+        options: &PgConnectOptions,
+        host: &Host,
+    ) -> std::result::Result<PgConnection, sqlx::Error> {
+        let (Host::Tcp(name, port), [_, ..]) = (host, self.url.tls.roots.as_slice()) else {
+            return options.connect().await;
+        };
+        let roots = &self.url.tls.roots;
+        let connect = async |place: usize| match roots.get(place) {
+            Some(root) => {
+                let options = options.clone().ssl_root_cert_from_pem(root.clone());
+                options.connect().await
+            }
+            None => options.connect().await,
+        };
+        let known = self.authority.load(Ordering::Relaxed);
+        let connected = connect(known).await;
+        if roots.len() == 1 || !matches!(connected, Err(sqlx::Error::Tls(_))) {
+            return connected;
+        }
+        match authority::find(name, *port, roots).await {
+            Some(found) if found != known => {
+                self.authority.store(found, Ordering::Relaxed);
+                connect(found).await
+            }
+            _ => connected,
+        }
+    }
+
+    /// Fails if the server is a standby and the URL wants a primary, or the other way round.
+    async fn check_role(&self, connection: &mut PostgresConnection) -> Result<()> {
+        let wants_writes = match self.url.session {
+            TargetSession::Any => return Ok(()),
+            TargetSession::ReadWrite => true,
+            TargetSession::ReadOnly => false,
+        };
+        let rows = connection.simple("SHOW transaction_read_only").await?;
+        let is_writable = rows
+            .first()
+            .and_then(|row| row.first())
+            .is_some_and(|it| it == "off");
+        match is_writable == wants_writes {
+            true => Ok(()),
+            false => Err(Error::Lost(format!(
+                "the server's session is {}",
+                if is_writable {
+                    "read-write"
+                } else {
+                    "read-only"
+                }
+            ))),
+        }
+    }
+
+    /// Fails if the session lacks a limit. The statement is not prepared, so that it is executed behind every pooler.
+    async fn check_limits(&self, connection: &mut PostgresConnection) -> Result<()> {
+        if self.limits.is_empty() {
+            return Ok(());
+        }
+        let rows = connection.simple(READ).await?;
+        let pairs = rows.into_iter().filter_map(|row| {
+            let mut values = row.into_iter();
+            Some((values.next()?, values.next()?))
+        });
+        session_limits::missing_limit(&self.limits, &pairs.collect::<Vec<_>>())
+            .map_or(Ok(()), |reason| Err(Error::Settings(reason)))
     }
 }
 
+/// The variables that the driver reads in addition to the URL, and that nothing in the URL replaces.
+const VARIABLES: [&str; 4] = ["PGOPTIONS", "PGSSLROOTCERT", "PGSSLCERT", "PGSSLKEY"];
+
+/// Fails if the environment would change the connection. Another program on this machine may use these variables.
+fn reject_environment() -> std::result::Result<(), String> {
+    match VARIABLES
+        .iter()
+        .find(|name| std::env::var_os(name).is_some())
+    {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "the environment variable {name} would change the connection; remove it, and set its value in the URL"
+        )),
+    }
+}
+
+/// Returns the options for a host. They replace everything that the driver reads from the environment and from the
+/// user's file of passwords.
+fn options_for(host: &Host, url: &PostgresSettings, session: &str) -> Result<PgConnectOptions> {
+    let settings = match url.options.as_str() {
+        "" => session.to_owned(),
+        own => format!("{session} {own}"),
+    };
+    // The driver has another function for settings, but it does not accept them as one text.
+    let mut base =
+        Url::parse("postgres://localhost").map_err(|error| Error::Settings(error.to_string()))?;
+    base.query_pairs_mut()
+        .append_pair("password", url.password.as_deref().unwrap_or_default())
+        .append_pair("options", &settings);
+    let mut options = PgConnectOptions::from_url(&base)?
+        .username(&url.user)
+        .database(&url.database)
+        .application_name("assent")
+        .statement_cache_capacity(STATEMENTS)
+        // A pooler such as PgBouncer rejects it, and no column has such a number.
+        .extra_float_digits(None)
+        .disable_statement_logging();
+    let (name, port) = match host {
+        Host::Tcp(name, port) => (name, *port),
+        // A local socket has no TLS.
+        Host::Socket(folder, port) => {
+            let options = options.socket(folder).port(*port);
+            return Ok(options.ssl_mode(PgSslMode::Disable));
+        }
+    };
+    options = options.host(name).port(port).ssl_mode(match url.tls.mode {
+        TlsMode::Disable => PgSslMode::Disable,
+        TlsMode::Prefer => PgSslMode::Prefer,
+        TlsMode::Require => PgSslMode::Require,
+        TlsMode::Verify => PgSslMode::VerifyFull,
+    });
+    if let Some((certificate, key)) = &url.tls.identity {
+        options = options
+            .ssl_client_cert_from_pem(certificate)
+            .ssl_client_key_from_pem(key);
+    }
+    Ok(options)
+}
+
 /// Returns the error of an attempt to connect. PgBouncer rejects `options`, unless it is configured to ignore them.
-fn connect_error(error: tokio_postgres::Error) -> Error {
-    let text = error_text(&error);
+fn connect_error(error: sqlx::Error) -> Error {
+    let text = error.to_string();
     match text.contains("unsupported startup parameter") {
         true => Error::Settings(format!("{text}: {POOLER}")),
         false => error.into(),
     }
 }
 
-/// Processes a connection's traffic until the client is dropped.
-async fn finish(connection: impl Future<Output = std::result::Result<(), tokio_postgres::Error>>) {
-    if let Err(error) = connection.await {
-        tracing::debug!(
-            error = error_text(&error),
-            "a connection to PostgreSQL ended"
-        );
+/// How long the response to a statement may take.
+enum Patience {
+    Limited(Duration),
+    /// As long as the session executes the statement. The driver sets no TCP keepalive, so another connection asks.
+    WhileExecuting(Box<Session>),
+}
+
+/// The session of a connection.
+struct Session {
+    server: PostgresOptions,
+    options: PgConnectOptions,
+    host: Host,
+    process: i32,
+}
+
+impl Session {
+    async fn is_executing(&self) -> bool {
+        let asked = tokio::time::timeout(CONNECT, async {
+            let mut other = self.server.open(&self.options, &self.host).await?;
+            let found: Option<i32> = sqlx::query_scalar(
+                "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND state = 'active'",
+            )
+            .bind(self.process)
+            .fetch_optional(&mut other)
+            .await?;
+            other.close().await?;
+            Ok::<_, sqlx::Error>(found.is_some())
+        });
+        asked.await.is_ok_and(|asked| asked.unwrap_or_default())
     }
 }
 
-fn connector(
-    verification: Verification,
-    root: Option<String>,
-    certificate: Option<String>,
-    key: Option<String>,
-) -> Result<MakeTlsConnector> {
-    let cannot = |what: &str| {
-        let what = what.to_owned();
-        move |error: openssl::error::ErrorStack| {
-            Error::Settings(format!("cannot use {what}: {error}"))
+impl Patience {
+    /// Waits for a response. A frozen server keeps its connections open and sends nothing, not even the error of its own
+    /// statement timeout.
+    async fn wait<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
+        let session = match self {
+            Self::Limited(limit) => {
+                let answered = tokio::time::timeout(*limit, answer).await;
+                return answered.unwrap_or(Err(Error::TimedOut("the database's answer")));
+            }
+            Self::WhileExecuting(session) => session,
+        };
+        let mut answer = std::pin::pin!(answer);
+        let mut is_executing = true;
+        loop {
+            match tokio::time::timeout(ASKED_EVERY, &mut answer).await {
+                Ok(answered) => return answered,
+                Err(_) if is_executing => is_executing = session.is_executing().await,
+                Err(_) => return Err(Error::Lost("the server does not respond".to_owned())),
+            }
         }
-    };
-    let mut builder = SslConnector::builder(SslMethod::tls_client()).map_err(cannot("TLS"))?;
-    if let Some(root) = root {
-        builder.set_ca_file(&root).map_err(cannot(&root))?;
     }
-    if let Some(certificate) = certificate {
-        builder
-            .set_certificate_chain_file(&certificate)
-            .map_err(cannot(&certificate))?;
-    }
-    if let Some(key) = key {
-        builder
-            .set_private_key_file(&key, SslFiletype::PEM)
-            .map_err(cannot(&key))?;
-    }
-    if verification == Verification::None {
-        builder.set_verify(SslVerifyMode::NONE);
-    }
-    let mut connector = MakeTlsConnector::new(builder.build());
-    if verification != Verification::AuthorityAndName {
-        connector.set_callback(|connection, _| {
-            connection.set_verify_hostname(false);
-            Ok(())
-        });
-    }
-    Ok(connector)
 }
 
 /// A connection.
 pub(super) struct PostgresConnection {
-    client: Arc<Client>,
-    /// The task that processes the traffic; `None` for additional handles.
-    task: Option<JoinHandle<()>>,
-    answer_limit: Option<Duration>,
-    /// The prepared statements by their texts. The texts are constants of the program, so their number is limited.
-    /// Several handles that need the same statement wait until it is prepared, and continue in the order of their
-    /// arrival.
-    statements: Arc<Mutex<HashMap<String, PreparedStatement>>>,
-}
-
-#[derive(Clone)]
-struct PreparedStatement {
-    statement: Statement,
-    columns: Arc<[String]>,
+    connection: PgConnection,
+    patience: Patience,
 }
 
 impl PostgresConnection {
-    /// Another handle for the same session. Statements of several handles are sent without waiting for each other's
-    /// responses (pipelining), in the order of their execution.
-    pub(super) fn share(&self) -> Self {
-        Self {
-            client: Arc::clone(&self.client),
-            task: None,
-            answer_limit: self.answer_limit,
-            statements: Arc::clone(&self.statements),
-        }
-    }
-
     pub(super) async fn run(&mut self, query: &Query) -> Result<Rows> {
-        in_time(self.answer_limit, self.execute(query)).await
+        let executing = execute(&mut self.connection, query);
+        self.patience.wait(executing).await
     }
 
-    async fn execute(&mut self, query: &Query) -> Result<Rows> {
-        let text = query.text.as_str();
-        if !query.prepared_once {
-            let typed = query.arguments.iter().map(|one| (one, type_of(one)));
-            let stream = self.client.query_typed_raw(text, typed).await?;
-            return collect(stream, None).await;
-        }
-        let PreparedStatement { statement, columns } = self.prepare_statement(text, query).await?;
-        if statement.params().len() != query.arguments.len() {
-            return Err(Error::Mismatch(format!(
-                "the statement has {} placeholders and {} arguments",
-                statement.params().len(),
-                query.arguments.len()
-            )));
-        }
-        let stream = self.client.query_raw(&statement, &query.arguments).await?;
-        collect(stream, Some(columns)).await
-    }
-
-    async fn prepare_statement(&self, text: &str, query: &Query) -> Result<PreparedStatement> {
-        let mut statements = self.statements.lock().await;
-        if let Some(prepared) = statements.get(text) {
-            return Ok(prepared.clone());
-        }
-        let types: Vec<Type> = query.arguments.iter().map(type_of).collect();
-        let statement = self.client.prepare_typed(text, &types).await?;
-        let prepared = PreparedStatement {
-            columns: names(statement.columns()),
-            statement,
+    /// Executes a statement that is not prepared. Returns the rows as texts.
+    async fn simple(&mut self, text: &'static str) -> Result<Vec<Vec<String>>> {
+        let executing = sqlx::raw_sql(text).fetch_all(&mut self.connection);
+        let rows = self.patience.wait(async { Ok(executing.await?) }).await?;
+        let texts = |row: &PgRow| {
+            let values = (0..row.len()).map(|place| row.try_get_unchecked(place));
+            values.collect::<std::result::Result<_, _>>()
         };
-        statements.insert(text.to_owned(), prepared.clone());
-        Ok(prepared)
+        Ok(rows
+            .iter()
+            .map(texts)
+            .collect::<std::result::Result<_, _>>()?)
     }
 
     /// Executes statements without arguments.
     pub(super) async fn batch(&mut self, text: &str) -> Result<()> {
-        in_time(self.answer_limit, async {
-            Ok(self.client.batch_execute(text).await?)
-        })
-        .await
+        let executing = sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut self.connection);
+        let executed = async { Ok(executing.await?) };
+        self.patience.wait(executed).await.map(drop)
     }
 
-    /// Ends the session, and waits until the server is notified.
+    /// Asks the server for a response to nothing.
+    pub(super) async fn test(&mut self) -> Liveness {
+        match tokio::time::timeout(RESPONSE, self.connection.ping()).await {
+            Ok(Ok(())) => Liveness::Responds,
+            Ok(Err(_)) => Liveness::Closed,
+            Err(_) => Liveness::Silent,
+        }
+    }
+
+    /// Ends the session.
     pub(super) async fn close(self) {
-        drop(self.client);
-        if let Some(task) = self.task {
-            // It fails only after a panic, and then the connection is closed too.
-            let _ = task.await;
+        // The connection is closed in any case.
+        let _ = self.connection.close().await;
+    }
+}
+
+async fn execute(connection: &mut PgConnection, query: &Query) -> Result<Rows> {
+    let mut arguments = PgArguments::default();
+    for argument in &query.arguments {
+        bind(&mut arguments, argument)?;
+    }
+    let statement = sqlx::query_with(query.text.to_sqlx(DatabaseKind::Postgres), arguments);
+    let mut results = connection.fetch_many(statement.persistent(query.prepared_once));
+    let mut rows = Rows::default();
+    // After an error the rest is read all the same, so that the next statement finds nothing of this one.
+    let mut outcome = Ok(());
+    while let Some(result) = results.try_next().await? {
+        match result {
+            Either::Left(done) => rows.affected = done.rows_affected(),
+            Either::Right(row) => {
+                if rows.columns.is_empty() {
+                    rows.columns = names(&row);
+                }
+                let values = (0..row.len()).map(|place| value_of(&row, place));
+                match values.collect() {
+                    Ok(values) => rows.rows.push(values),
+                    Err(error) => outcome = Err(error),
+                }
+            }
         }
     }
+    outcome.map(|()| rows)
 }
 
-/// Waits for a response. A frozen server keeps its connections open and sends nothing, not even the error of its own
-/// statement timeout.
-async fn in_time<T>(limit: Option<Duration>, answer: impl Future<Output = Result<T>>) -> Result<T> {
-    match limit {
-        Some(limit) => tokio::time::timeout(limit, answer)
-            .await
-            .unwrap_or(Err(Error::TimedOut("the database's answer"))),
-        None => answer.await,
-    }
+fn names(row: &PgRow) -> Arc<[String]> {
+    let columns = row.columns().iter();
+    columns.map(|column| column.name().to_owned()).collect()
 }
 
-/// Collects the rows. If the columns are unknown, they are those of the first row.
-async fn collect(stream: RowStream, mut columns: Option<Arc<[String]>>) -> Result<Rows> {
-    let mut stream = pin!(stream);
-    let mut rows = Vec::new();
-    while let Some(row) = stream.try_next().await? {
-        columns.get_or_insert_with(|| names(row.columns()));
-        let mut values = Vec::with_capacity(row.len());
-        for place in 0..row.len() {
-            values.push(row.try_get::<_, Value>(place)?);
-        }
-        rows.push(values);
-    }
-    Ok(Rows {
-        columns: columns.unwrap_or_default(),
-        rows,
-        affected: stream.rows_affected().unwrap_or(0),
-    })
-}
-
-fn names(columns: &[tokio_postgres::Column]) -> Arc<[String]> {
-    columns.iter().map(|one| one.name().to_owned()).collect()
-}
-
-fn type_of(argument: &Argument) -> Type {
+fn bind(arguments: &mut PgArguments, argument: &Argument) -> Result<()> {
     match argument {
-        Argument::Integer(_) => Type::INT8,
-        Argument::Text(_) => Type::TEXT,
-        Argument::Bytes(_) => Type::BYTEA,
+        Argument::Integer(value) => arguments.add(*value),
+        Argument::Text(value) => arguments.add(value.as_deref()),
+        Argument::Bytes(value) => arguments.add(value.as_deref()),
     }
+    .map_err(|error| Error::Mismatch(error.to_string()))
 }
 
-type Boxed = Box<dyn StdError + Sync + Send>;
-
-impl ToSql for Argument {
-    fn to_sql(&self, kind: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Boxed> {
-        match self {
-            Self::Integer(Some(value)) => value.to_sql(kind, out),
-            Self::Text(Some(text)) => text.as_ref().to_sql(kind, out),
-            Self::Bytes(Some(bytes)) => bytes.to_sql(kind, out),
-            Self::Integer(None) | Self::Text(None) | Self::Bytes(None) => Ok(IsNull::Yes),
+fn value_of(row: &PgRow, place: usize) -> Result<Value> {
+    let value = row.try_get_raw(place)?;
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    let kind = value.type_info();
+    Ok(match kind.name() {
+        "INT8" => Value::Integer(row.try_get_unchecked(place)?),
+        "INT4" => Value::Integer(row.try_get_unchecked::<i32, _>(place)?.into()),
+        "INT2" => Value::Integer(row.try_get_unchecked::<i16, _>(place)?.into()),
+        "BOOL" => Value::Integer(row.try_get_unchecked::<bool, _>(place)?.into()),
+        "BYTEA" => Value::Bytes(row.try_get_unchecked(place)?),
+        "VOID" => Value::Null,
+        "TEXT" | "VARCHAR" | "NAME" | "CHAR" | "BPCHAR" | "UNKNOWN" => {
+            Value::Text(row.try_get_unchecked(place)?)
         }
-    }
-
-    fn accepts(_: &Type) -> bool {
-        // The statement is prepared with the types of its arguments.
-        true
-    }
-
-    to_sql_checked!();
-}
-
-// It hides the values of the statement, because some of them are secrets.
-impl std::fmt::Debug for Argument {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("***")
-    }
-}
-
-impl<'a> FromSql<'a> for Value {
-    fn from_sql(kind: &Type, raw: &'a [u8]) -> std::result::Result<Self, Boxed> {
-        Ok(match *kind {
-            Type::INT8 => Self::Integer(i64::from_sql(kind, raw)?),
-            Type::INT4 => Self::Integer(i32::from_sql(kind, raw)?.into()),
-            Type::INT2 => Self::Integer(i16::from_sql(kind, raw)?.into()),
-            Type::BOOL => Self::Integer(bool::from_sql(kind, raw)?.into()),
-            Type::BYTEA => Self::Bytes(Vec::from_sql(kind, raw)?),
-            Type::VOID => Self::Null,
-            _ => Self::Text(String::from_sql(kind, raw)?),
-        })
-    }
-
-    fn from_sql_null(_: &Type) -> std::result::Result<Self, Boxed> {
-        Ok(Self::Null)
-    }
-
-    fn accepts(kind: &Type) -> bool {
-        matches!(
-            *kind,
-            Type::INT8 | Type::INT4 | Type::INT2 | Type::BOOL | Type::BYTEA | Type::VOID
-        ) || <String as FromSql>::accepts(kind)
-    }
-}
-
-impl From<tokio_postgres::Error> for Error {
-    fn from(error: tokio_postgres::Error) -> Self {
-        if let Some(database) = error.as_db_error() {
-            return Self::Database {
-                code: Code::Postgres(database.code().code().to_owned()),
-                message: database.message().to_owned(),
-            };
-        }
-        let conversion = std::error::Error::source(&error)
-            .is_some_and(|source| source.is::<tokio_postgres::types::WrongType>());
-        if conversion {
-            Self::Mismatch(error_text(&error))
-        } else {
-            Self::Lost(error_text(&error))
-        }
-    }
-}
-
-/// The error with its causes.
-fn error_text(error: &dyn StdError) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
+        other => return Err(Error::Mismatch(format!("a column has {other}"))),
+    })
 }
 
 #[cfg(test)]
@@ -460,27 +436,9 @@ mod tests {
         )
         .unwrap();
         assert_eq!(
-            options.config.get_options(),
+            options.hosts[0].get_options(),
             Some("-c statement_timeout=5000 -c statement_timeout=1")
         );
-        assert!(options.tls.is_none());
         assert_eq!(options.answer_limit, None);
-    }
-
-    #[test]
-    fn an_unknown_parameter_is_an_error() {
-        for url in [
-            "postgres://h/d?sslmode=allow",
-            "postgres://h/d?nonsense=1",
-            "postgres://h/d?sslrootcert=/no/such&sslmode=verify-full",
-        ] {
-            assert!(
-                matches!(
-                    PostgresOptions::parse(url, "", None),
-                    Err(Error::Settings(_))
-                ),
-                "{url}"
-            );
-        }
     }
 }

@@ -4,6 +4,9 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+
+use super::connection::DatabaseKind;
 use super::error::{Error, Result};
 use super::row::{FromRow, Rows};
 use super::value::Argument;
@@ -16,15 +19,48 @@ pub struct StatementText(TextKind);
 enum TextKind {
     Static(&'static str),
     Shared(Arc<str>),
+    /// A statement over several rows. SQLite has placeholders without numbers, because it looks for the name of each
+    /// among those of all others.
+    Bulk {
+        numbered: Arc<str>,
+        anonymous: Arc<str>,
+    },
 }
 
 impl StatementText {
+    /// A statement over several rows, whose placeholders are in the order of their numbers.
+    pub(crate) const fn of_bulk(numbered: Arc<str>, anonymous: Arc<str>) -> Self {
+        Self(TextKind::Bulk {
+            numbered,
+            anonymous,
+        })
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             TextKind::Static(text) => text,
-            TextKind::Shared(text) => text,
+            TextKind::Shared(text) | TextKind::Bulk { numbered: text, .. } => text,
         }
+    }
+
+    /// The text for SQLite.
+    #[cfg(test)]
+    pub(crate) fn for_sqlite(&self) -> &str {
+        match &self.0 {
+            TextKind::Bulk { anonymous, .. } => anonymous,
+            _ => self.as_str(),
+        }
+    }
+
+    /// The text for the driver of a database. The program's own constants are its only source.
+    pub(super) fn to_sqlx(&self, database: DatabaseKind) -> SqlStr {
+        let text = match (&self.0, database) {
+            (TextKind::Static(text), _) => return text.into_sql_str(),
+            (TextKind::Bulk { anonymous, .. }, DatabaseKind::Sqlite) => anonymous,
+            (TextKind::Shared(text) | TextKind::Bulk { numbered: text, .. }, _) => text,
+        };
+        AssertSqlSafe(Arc::clone(text)).into_sql_str()
     }
 }
 
@@ -76,6 +112,26 @@ pub fn query_as<R: FromRow>(text: impl Into<StatementText>) -> QueryAs<R> {
     QueryAs {
         query: query(text),
         row: PhantomData,
+    }
+}
+
+#[cfg(debug_assertions)]
+impl Query {
+    /// Fails unless each placeholder has an argument. SQLite takes a missing one as NULL.
+    pub(super) fn check_arguments(&self) -> Result<()> {
+        let numbers = self.text.as_str().split('$').skip(1).map(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_digit());
+            rest.get(..end.unwrap_or(rest.len()))
+                .and_then(|digits| digits.parse().ok())
+        });
+        let placeholders: usize = numbers.flatten().max().unwrap_or(0);
+        match placeholders == self.arguments.len() {
+            true => Ok(()),
+            false => Err(Error::Mismatch(format!(
+                "the statement has {placeholders} placeholders and {} arguments",
+                self.arguments.len()
+            ))),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use super::error::{Error, Result};
 use super::value::{FromValue, Value};
 
 /// The rows that a statement returned.
+#[derive(Default)]
 pub struct Rows {
     /// The names of the columns.
     pub(super) columns: Arc<[String]>,

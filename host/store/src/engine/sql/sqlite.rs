@@ -1,16 +1,18 @@
-//! A connection to SQLite. It runs in the calling thread, because most statements take less time than a change of
-//! threads.
+//! A connection to SQLite.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use rusqlite::config::DbConfig;
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{OpenFlags, ToSql};
+use futures_util::TryStreamExt;
+use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteRow};
+use sqlx::{
+    Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, TypeInfo,
+    ValueRef,
+};
 
-use super::error::{Code, Error, Result};
+use super::connection::DatabaseKind;
+use super::error::{Error, Result};
 use super::query::Query;
 use super::row::Rows;
 use super::value::{Argument, Value};
@@ -24,215 +26,217 @@ const BUSY: Duration = Duration::from_secs(8);
 
 /// Writers do not block readers, and a commit is on the disk before it is acknowledged. Deleted and erased values are
 /// overwritten instead of left in free space. The journals of savepoints stay in memory. As temporary files they would
-/// be a third of all page writes, and put personal data into another folder. The log is copied to the database after
-/// 4,000 pages (16 MiB) instead of 1,000, because pages that change often are then copied less often.
+/// be a third of all page writes, and put personal data into another folder. A commit copies the log to the database
+/// after 8,000 pages (32 MiB) instead of 1,000, because the checkpoints have copied most of it by then.
 const PRAGMAS: [&str; 7] = [
     "PRAGMA foreign_keys = ON",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA wal_autocheckpoint = 8000",
     "PRAGMA journal_size_limit = 67108864",
 ];
 
 /// A connection.
 pub(super) struct SqliteConnection {
-    connection: rusqlite::Connection,
-    /// The columns of the prepared statements by their texts.
-    columns: HashMap<String, Arc<[String]>>,
+    connection: sqlx::SqliteConnection,
+    /// The time limit for a statement without a deadline.
+    statement_limit: Option<Duration>,
+    /// When statements must end.
+    deadline: Option<Instant>,
     /// When the running statement must end.
-    deadline: Arc<Mutex<Option<Instant>>>,
+    end: Arc<Mutex<Option<Instant>>>,
 }
 
 impl SqliteConnection {
-    pub(super) fn open(path: &Path) -> Result<Self> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = rusqlite::Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(BUSY)?;
-        // Otherwise SQLite may prepare a statement again whenever its arguments change.
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    pub(super) async fn open(path: &Path, statement_limit: Option<Duration>) -> Result<Self> {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .busy_timeout(BUSY)
+            .statement_cache_capacity(STATEMENTS)
+            .disable_statement_logging();
+        let mut connection = options.connect().await?;
         for pragma in PRAGMAS {
-            execute_when_free(&connection, pragma)?;
+            execute_when_free(&mut connection, pragma).await?;
         }
-        let deadline = Arc::new(Mutex::new(None::<Instant>));
-        let looked_at = Arc::clone(&deadline);
-        let passed = move || {
-            let deadline = *looked_at.lock().unwrap_or_else(PoisonError::into_inner);
-            deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        let end = Arc::new(Mutex::new(None::<Instant>));
+        let looked_at = Arc::clone(&end);
+        let may_continue = move || {
+            let end = *looked_at.lock().unwrap_or_else(PoisonError::into_inner);
+            end.is_none_or(|end| Instant::now() < end)
         };
-        connection.progress_handler(STEPS, Some(passed))?;
+        connection
+            .lock_handle()
+            .await?
+            .set_progress_handler(STEPS, may_continue);
         Ok(Self {
             connection,
-            columns: HashMap::new(),
-            deadline,
+            statement_limit,
+            deadline: None,
+            end,
         })
     }
 
-    /// Sets the time at which a running statement ends; `None` removes the limit.
-    pub(super) fn set_deadline(&self, deadline: Option<Instant>) {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+    /// Sets the time at which statements end; `None` removes it.
+    pub(super) const fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
     }
 
-    pub(super) fn run(&mut self, query: &Query) -> Result<Rows> {
-        let text = query.text.as_str();
-        if !query.prepared_once {
-            let mut statement = self.connection.prepare(text)?;
-            let columns = names(&statement);
-            return self.run_prepared(&mut statement, columns, &query.arguments);
-        }
-        let mut statement = self.connection.prepare_cached(text)?;
-        let columns = match self.columns.get(text) {
-            Some(columns) => Arc::clone(columns),
-            None => {
-                let columns = names(&statement);
-                self.columns.insert(text.to_owned(), Arc::clone(&columns));
-                columns
-            }
-        };
-        self.run_prepared(&mut statement, columns, &query.arguments)
+    /// Sets the end of the statement that begins.
+    fn limit_statement(&self) {
+        let limit = || self.statement_limit.map(|limit| Instant::now() + limit);
+        let end = self.deadline.or_else(limit);
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = end;
     }
 
-    fn run_prepared(
-        &self,
-        statement: &mut rusqlite::Statement<'_>,
-        columns: Arc<[String]>,
-        arguments: &[Argument],
-    ) -> Result<Rows> {
-        let mut bound = 0;
-        for place in 1..=statement.parameter_count() {
-            let argument = number_of(statement.parameter_name(place))
-                .and_then(|number| arguments.get(number.checked_sub(1)?))
-                .ok_or_else(|| Error::Mismatch(format!("placeholder {place} has no argument")))?;
-            statement.raw_bind_parameter(place, argument)?;
-            bound += 1;
+    pub(super) async fn run(&mut self, query: &Query) -> Result<Rows> {
+        self.limit_statement();
+        let mut arguments = SqliteArguments::default();
+        for argument in &query.arguments {
+            bind(&mut arguments, argument)?;
         }
-        if bound != arguments.len() {
-            return Err(Error::Mismatch(format!(
-                "the statement has {bound} placeholders and {} arguments",
-                arguments.len()
-            )));
-        }
-        let mut rows = Vec::new();
-        let mut found = statement.raw_query();
-        while let Some(row) = found.next()? {
-            let mut values = Vec::with_capacity(columns.len());
-            for place in 0..columns.len() {
-                values.push(value_of(row.get_ref(place)?)?);
+        let statement = sqlx::query_with(query.text.to_sqlx(DatabaseKind::Sqlite), arguments);
+        let mut results = self
+            .connection
+            .fetch_many(statement.persistent(query.prepared_once));
+        let mut rows = Rows::default();
+        let mut is_complete = false;
+        // After an error the rest is read all the same, so that the next statement finds nothing of this one.
+        let mut outcome = Ok(());
+        while let Some(result) = results.try_next().await? {
+            match result {
+                Either::Left(done) => {
+                    rows.affected = done.rows_affected();
+                    is_complete = true;
+                }
+                Either::Right(row) => {
+                    if rows.columns.is_empty() {
+                        rows.columns = names(&row);
+                    }
+                    let values = (0..row.len()).map(|place| value_of(&row, place));
+                    match values.collect() {
+                        Ok(values) => rows.rows.push(values),
+                        Err(error) => outcome = Err(error),
+                    }
+                }
             }
-            rows.push(values);
         }
-        drop(found);
-        Ok(Rows {
-            columns,
-            rows,
-            affected: self.connection.changes(),
-        })
+        // The results of a thread that ends, end too.
+        if !is_complete {
+            return Err(Error::Lost("its thread ended".to_owned()));
+        }
+        outcome.map(|()| rows)
     }
 
     /// Executes statements without arguments.
-    pub(super) fn batch(&self, text: &str) -> Result<()> {
-        Ok(self.connection.execute_batch(text)?)
+    pub(super) async fn batch(&mut self, text: &str) -> Result<()> {
+        self.limit_statement();
+        let statements = sqlx::raw_sql(AssertSqlSafe(text));
+        let mut results = statements.fetch_many(&mut self.connection);
+        let mut is_complete = false;
+        while let Some(result) = results.try_next().await? {
+            is_complete = result.is_left();
+        }
+        drop(results);
+        if !is_complete {
+            // The text has no statement, or the thread ended.
+            self.connection.ping().await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the file.
+    pub(super) async fn close(self) {
+        // The file is closed in any case.
+        let _ = self.connection.close().await;
     }
 }
 
-fn names(statement: &rusqlite::Statement<'_>) -> Arc<[String]> {
-    statement.column_names().map(str::to_owned).collect()
+fn names(row: &SqliteRow) -> Arc<[String]> {
+    let columns = row.columns().iter();
+    columns.map(|column| column.name().to_owned()).collect()
 }
 
-/// Returns the number in a parameter's name. SQLite treats `$1` as a name, and numbers the names by their first
-/// occurrence.
-fn number_of(name: Option<&str>) -> Option<usize> {
-    name?.strip_prefix('$')?.parse().ok()
+fn bind(arguments: &mut SqliteArguments, argument: &Argument) -> Result<()> {
+    match argument {
+        Argument::Integer(value) => arguments.add(*value),
+        Argument::Text(value) => arguments.add(value.as_deref().map(str::to_owned)),
+        Argument::Bytes(value) => arguments.add(value.clone()),
+    }
+    .map_err(|error| Error::Mismatch(error.to_string()))
 }
 
-fn value_of(value: ValueRef<'_>) -> Result<Value> {
-    Ok(match value {
-        ValueRef::Null => Value::Null,
-        ValueRef::Integer(value) => Value::Integer(value),
-        ValueRef::Text(bytes) => Value::Text(
-            std::str::from_utf8(bytes)
-                .map_err(|_| Error::Mismatch("a text is not UTF-8".to_owned()))?
-                .to_owned(),
-        ),
-        ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned()),
-        ValueRef::Real(_) => {
-            return Err(Error::Mismatch(
-                "a column has a floating-point number".to_owned(),
-            ));
+fn value_of(row: &SqliteRow, place: usize) -> Result<Value> {
+    let value = row.try_get_raw(place)?;
+    // The type of NULL is that of the column.
+    if value.is_null() {
+        return Ok(Value::Null);
+    }
+    let kind = value.type_info();
+    Ok(match kind.name() {
+        "INTEGER" | "BOOLEAN" => Value::Integer(row.try_get_unchecked(place)?),
+        "TEXT" => Value::Text(row.try_get_unchecked(place)?),
+        "BLOB" => Value::Bytes(row.try_get_unchecked(place)?),
+        other => {
+            return Err(Error::Mismatch(format!("a column has {other}")));
         }
     })
 }
 
-impl ToSql for Argument {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        let value = match self {
-            Self::Integer(Some(value)) => ValueRef::Integer(*value),
-            Self::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
-            Self::Bytes(Some(bytes)) => ValueRef::Blob(bytes),
-            Self::Integer(None) | Self::Text(None) | Self::Bytes(None) => ValueRef::Null,
-        };
-        Ok(ToSqlOutput::Borrowed(value))
-    }
-}
-
 /// Retries a change of the journal mode, because it does not wait for another process that does the same.
-fn execute_when_free(connection: &rusqlite::Connection, pragma: &str) -> Result<()> {
+async fn execute_when_free(
+    connection: &mut sqlx::SqliteConnection,
+    pragma: &'static str,
+) -> Result<()> {
     for _ in 0..50 {
-        match connection.execute_batch(pragma).map_err(Error::from) {
-            Err(error) if error.is_locked() => std::thread::sleep(Duration::from_millis(20)),
-            other => return other,
+        let executed = sqlx::raw_sql(pragma).execute(&mut *connection).await;
+        match executed.map_err(Error::from) {
+            Err(error) if error.is_locked() => tokio::time::sleep(Duration::from_millis(20)).await,
+            other => return other.map(drop),
         }
     }
-    Ok(connection.execute_batch(pragma)?)
-}
-
-impl From<rusqlite::Error> for Error {
-    fn from(error: rusqlite::Error) -> Self {
-        match error {
-            rusqlite::Error::SqliteFailure(failure, message) => Self::Database {
-                code: Code::Sqlite(failure.extended_code),
-                message: message.unwrap_or_else(|| failure.to_string()),
-            },
-            rusqlite::Error::SqlInputError { error, msg, .. } => Self::Database {
-                code: Code::Sqlite(error.extended_code),
-                message: msg,
-            },
-            other => Self::Mismatch(other.to_string()),
-        }
-    }
+    sqlx::raw_sql(pragma).execute(connection).await?;
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::sql::query;
 
-    /// The open files of this process.
-    fn open_files() -> Vec<String> {
-        let descriptors = std::fs::read_dir("/proc/self/fd").unwrap();
-        let links = descriptors.filter_map(|one| std::fs::read_link(one.ok()?.path()).ok());
-        links.map(|file| file.display().to_string()).collect()
+    async fn open(folder: &tempfile::TempDir, limit: Option<Duration>) -> SqliteConnection {
+        let file = folder.path().join("t.db");
+        std::fs::File::create(&file).unwrap();
+        SqliteConnection::open(&file, limit).await.unwrap()
     }
 
-    #[test]
-    fn the_journal_of_a_savepoint_is_not_a_file() {
+    #[tokio::test]
+    async fn plans_do_not_depend_on_values() {
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("a.db");
-        std::fs::File::create(&file).unwrap();
-        let database = SqliteConnection::open(&file).unwrap();
-        let statements = "CREATE TABLE a (b BLOB);
-             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100)
-             INSERT INTO a SELECT zeroblob(4000) FROM n;
-             BEGIN;
-             SAVEPOINT s;
-             UPDATE a SET b = randomblob(4000)";
-        database.connection.execute_batch(statements).unwrap();
-        let files = open_files();
-        assert!(files.contains(&file.display().to_string()), "{files:?}");
-        assert!(
-            !files.iter().any(|file| file.contains("etilqs_")),
-            "{files:?}"
-        );
+        let mut connection = open(&folder, None).await;
+        let options = query("PRAGMA compile_options");
+        let rows = connection.run(&options).await.unwrap();
+        let has_qpsg = rows
+            .rows
+            .iter()
+            .flatten()
+            .any(|option| *option == Value::Text("ENABLE_QPSG".to_owned()));
+        assert!(has_qpsg, "build with the settings of .cargo/config.toml");
+    }
+
+    #[tokio::test]
+    async fn a_statement_ends_at_its_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut connection = open(&folder, Some(Duration::from_millis(50))).await;
+        let endless = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) SELECT COUNT(*) FROM n";
+        let error = connection.batch(endless).await.err().unwrap();
+        assert!(error.takes_too_long(), "{error}");
+        // A text without a statement is no error.
+        assert!(connection.batch("-- nothing").await.is_ok());
+        // The next one has its own limit.
+        assert!(connection.batch("SELECT 1").await.is_ok());
+        connection.set_deadline(Some(Instant::now()));
+        assert!(connection.batch(endless).await.is_err());
     }
 }

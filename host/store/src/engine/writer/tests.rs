@@ -14,10 +14,10 @@ async fn writer(folder: &tempfile::TempDir) -> (Writer, Database) {
     let url = format!("sqlite://{}", folder.path().join("t.db").display());
     let database = Database::open(&url).await.unwrap();
     let chaining = Arc::new(ChainContext::new(
-        ChainKey::new([7; 32]),
+        ChainKey::new(&[7; 32]).unwrap(),
         Arc::new(SystemEntropy),
     ));
-    let writer = Writer::start(&database, 1, &chaining, &Arc::default()).unwrap();
+    let writer = Writer::start(&database, 1, &chaining, &Arc::default(), &Arc::default()).unwrap();
     writer
         .write((), |db, ()| {
             Box::pin(async move {
@@ -180,45 +180,60 @@ async fn a_write_that_waits_too_long_is_not_executed() {
     assert_eq!(numbers(&database).await, [2]);
 }
 
-/// The size of a batch of one write after `gather`, while the calling thread waits. `queued` more writes are in the
-/// queue.
-fn gathered(queued: usize, pause: Duration) -> usize {
+/// The size of a batch of one write after `gather`, and how long that took. `queued` more writes are in the queue,
+/// `under_way` requests are under way, of which `end` end meanwhile, and other writers execute `executing` writes.
+async fn gathered(
+    queued: usize,
+    under_way: usize,
+    end: usize,
+    executing: usize,
+) -> (usize, Duration) {
     let (sender, mut jobs) = mpsc::channel(BATCH);
     for _ in 0..queued {
         sender.try_send(job()).unwrap();
     }
-    let runtime = Handle::current();
-    let writer = std::thread::spawn(move || {
-        let _entered = runtime.enter();
-        let mut batch = vec![job()];
-        gather(&mut jobs, &mut batch, pause);
-        batch.len()
-    });
-    writer.join().unwrap()
+    let requests = RequestsUnderWay::default();
+    (0..under_way).for_each(|_| requests.begin());
+    requests.begin_writes(executing);
+    let mut batch = vec![job()];
+    let begun = Instant::now();
+    let ending = async {
+        for _ in 0..end {
+            tokio::task::yield_now().await;
+            requests.end();
+        }
+    };
+    tokio::join!(gather(&mut jobs, &mut batch, &requests), ending);
+    (batch.len(), begun.elapsed())
 }
 
 fn job() -> Job {
     Job {
         turn: Arc::default(),
         session: None,
-        work: Box::new(|_| Box::pin(async { Err(StoreError::Closed) })),
+        work: Work::Separate(Box::new(|_| Box::pin(async { Err(StoreError::Closed) }))),
         queued: Instant::now(),
         span: Span::none(),
         reply: oneshot::channel().0,
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn writes_that_requests_queue_meanwhile_share_the_transaction() {
-    // The runtime's threads may not be scheduled for a while, so this waits for longer than the writer does.
-    assert_eq!(gathered(3, LIMIT), 4);
-    assert_eq!(gathered(BATCH, LIMIT), BATCH);
-}
-
-#[tokio::test]
-async fn a_blocked_runtime_does_not_hold_up_the_writer() {
-    // The only thread of the runtime waits, so no task is executed.
-    assert_eq!(gathered(0, GATHERING_PAUSE), 1);
+#[tokio::test(start_paused = true)]
+async fn a_writer_waits_for_half_of_the_requests_under_way() {
+    let at_once = Duration::ZERO;
+    // A command without requests, one caller, and two.
+    assert_eq!(gathered(0, 0, 0, 0).await, (1, at_once));
+    assert_eq!(gathered(0, 1, 0, 0).await, (1, at_once));
+    assert_eq!(gathered(0, 2, 0, 0).await, (1, at_once));
+    assert_eq!(gathered(3, 8, 0, 0).await, (4, at_once));
+    assert_eq!(gathered(BATCH, 1000, 0, 0).await, (BATCH, at_once));
+    // Those whose writes are being executed queue none.
+    assert_eq!(gathered(0, 8, 0, 6).await, (1, at_once));
+    // The others read only.
+    assert_eq!(gathered(0, 8, 7, 0).await, (1, at_once));
+    let (size, waited) = gathered(2, 8, 0, 0).await;
+    assert_eq!(size, 3);
+    assert!(waited >= GATHERING && waited < 2 * GATHERING, "{waited:?}");
 }
 
 #[tokio::test]

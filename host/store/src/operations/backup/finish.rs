@@ -48,7 +48,12 @@ impl UnfinishedRestore {
     /// # Errors
     /// If the file cannot be opened, or a migration fails.
     pub async fn open_file(file: &Path, migrations: &[Migration]) -> Result<Self> {
-        Self::prepare(DatabaseKind::Sqlite, &Options::sqlite(file), migrations).await
+        Self::prepare(
+            DatabaseKind::Sqlite,
+            &Options::sqlite(file, None),
+            migrations,
+        )
+        .await
     }
 
     /// Opens the marked PostgreSQL database at `url`.

@@ -34,7 +34,7 @@ pub async fn copy_sqlite(url: &str, into: &Path) -> Result<BackupContent> {
         .await;
     connection.close().await;
     copied?;
-    let mut copy = Options::sqlite(into).connect().await?;
+    let mut copy = Options::sqlite(into, None).connect().await?;
     let content = check_copy(&mut copy).await;
     // Otherwise the copy would need its write-ahead log.
     let closed = copy.batch("PRAGMA journal_mode = DELETE").await;

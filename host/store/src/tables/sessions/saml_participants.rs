@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 
-use crate::engine::batch::bulk_sql::{BulkSql, MOST};
+use crate::engine::batch::bulk_sql::{BulkSql, MOST, first_of_each};
 use crate::engine::rows::{Cell, cell, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::id::{Did, UserId};
@@ -82,23 +82,38 @@ pub(crate) async fn insert_participation(
     Ok(())
 }
 
-/// Stores that the application of a code participates in its session.
-pub(crate) async fn join_application(db: &mut Connection, code: &CodeGrant) -> Result<()> {
-    let subject = code
-        .claims
-        .get("sub")
-        .and_then(|sub| sub.as_str())
-        .ok_or_else(|| cell("token_families", "claims", &code.id.to_string()).unexpected())?;
-    sql::query(
-        "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
+static JOIN: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES {($, $, $, $)}
          ON CONFLICT (sid, application_id) DO NOTHING",
+        0,
     )
-    .bind(&code.context.sid)
-    .bind(code.application.to_string())
-    .bind(code.subject.user_id.to_string())
-    .bind(subject.to_owned())
-    .execute(db)
-    .await?;
+});
+
+/// Stores that the applications of codes participate in their sessions.
+pub(crate) async fn join_applications(db: &mut Connection, codes: &[&CodeGrant]) -> Result<()> {
+    // Transactions insert the same rows in one order, so that they do not deadlock.
+    let codes = first_of_each(codes, |code| {
+        (code.context.sid.clone(), code.application.clone())
+    });
+    for codes in codes.chunks(MOST) {
+        let mut query = sql::query(JOIN.sql_for(codes.len()));
+        for code in JOIN.padded(codes) {
+            let subject = code
+                .claims
+                .get("sub")
+                .and_then(|sub| sub.as_str())
+                .ok_or_else(|| {
+                    cell("token_families", "claims", &code.id.to_string()).unexpected()
+                })?;
+            query = query
+                .bind(&code.context.sid)
+                .bind(code.application.to_string())
+                .bind(code.subject.user_id.to_string())
+                .bind(subject.to_owned());
+        }
+        query.execute(&mut *db).await?;
+    }
     Ok(())
 }
 

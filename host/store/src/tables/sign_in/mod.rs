@@ -6,5 +6,5 @@ pub(crate) mod open_sign_ins;
 pub(crate) mod passkey_sign_ins;
 pub(crate) mod replay_cache;
 pub(crate) mod sign_on;
-pub(crate) mod sign_on_queues;
+pub(crate) mod sign_on_requests;
 pub(crate) mod test_sign_ins;

@@ -3,21 +3,25 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crate::engine::batch::batched_writes::{BatchedWrites, first_of_each};
-use crate::engine::batch::bulk_sql::BulkSql;
+use futures_util::future::BoxFuture;
+
+use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
 use crate::engine::sql;
-use crate::engine::sql::{Connection, DatabaseKind};
-use crate::engine::writer::Writer;
+use crate::engine::sql::Connection;
+use crate::engine::transactions::SharedWrite;
 use crate::{ReplayCheck, Result};
 use assent_model::saml::MessageClaim;
 
-/// The batches of claims of messages or assertions by their digests.
-pub(crate) type ReplayClaims = BatchedWrites<MessageClaim, ReplayCheck>;
+impl SharedWrite for MessageClaim {
+    type Output = ReplayCheck;
+    const RANK: u8 = 1;
 
-pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> ReplayClaims {
-    BatchedWrites::start(writer, kind, |db, requests| {
-        Box::pin(claim_all(db, requests))
-    })
+    fn execute<'c>(
+        db: &'c mut Connection,
+        writes: &'c [&'c Self],
+    ) -> BoxFuture<'c, Result<Vec<ReplayCheck>>> {
+        Box::pin(claim_all(db, writes))
+    }
 }
 
 static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
@@ -30,7 +34,7 @@ static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
 /// Claims each digest once. The cache stores a digest until the message or assertion has expired.
 pub(crate) async fn claim_all(
     db: &mut Connection,
-    requests: &[MessageClaim],
+    requests: &[&MessageClaim],
 ) -> Result<Vec<ReplayCheck>> {
     let first = first_of_each(requests, |claim| claim.digest.to_text());
     let mut query = sql::query_as::<(String,)>(CLAIM.sql_for(first.len()));

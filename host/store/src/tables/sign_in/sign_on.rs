@@ -2,7 +2,7 @@
 
 use crate::engine::rows::{cell, from_json, moment, parse};
 use crate::engine::sql;
-use crate::tables::sign_in::sign_on_queues::{ArrivedBrowser, ArrivedRequest};
+use crate::tables::sign_in::sign_on_requests::{ArrivedBrowser, ArrivedRequest};
 use crate::{ReplayCheck, Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::{SessionId, SignOnId};
@@ -26,7 +26,7 @@ impl Store {
 
     /// Claims a message. From then on another message with its `ID` is a replay.
     pub async fn claim_message(&self, once: MessageClaim) -> Result<ReplayCheck> {
-        self.replay_claims.call(once).await
+        self.writer.share(once).await
     }
 
     /// Claims an AuthnRequest, and stores it until the browser returns with its cookies. A replay is not stored.
@@ -36,7 +36,7 @@ impl Store {
         once: MessageClaim,
     ) -> Result<ReplayCheck> {
         let arrived = ArrivedRequest { pending, once };
-        self.sign_on_queues.arrivals.call(arrived).await
+        self.writer.share(arrived).await
     }
 
     /// Whether a request with this id was stored, and would expire after `since` if no browser continued with it.
@@ -65,7 +65,7 @@ impl Store {
             session,
             now,
         };
-        let Some(row) = self.sign_on_queues.claims.call(arrived).await? else {
+        let Some(row) = self.writer.share(arrived).await? else {
             return Ok(None);
         };
         let id = id.to_string();

@@ -1,7 +1,8 @@
 //! Token families. The row of a family is created with its authorization code, and stays after the code's exchange.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 
@@ -88,29 +89,42 @@ impl Row for CodeRow {
 
 /// Stores a code. Without an exchange, its row lasts no longer than the code, because it contains the claims of plugins
 /// about a user.
-pub(crate) async fn insert(db: &mut Connection, code: &CodeGrant) -> Result<()> {
-    sql::query(
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO token_families (id, code_digest, application_id, redirect_uri, code_challenge, scopes, user_id,
-                                     account_id,
-                            session_id, context, claims, offline, created_at, code_expires_at, retain_until)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)",
+                                     account_id, session_id, context, claims, offline, created_at, code_expires_at,
+                                     retain_until)
+         VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT (id) DO NOTHING",
+        0,
     )
-    .bind(code.id.to_string())
-    .bind(code.digest.to_text())
-    .bind(code.application.to_string())
-    .bind(to_json(&code.redirect_uri)?)
-    .bind(code.code_challenge.as_ref().map(to_json).transpose()?)
-    .bind(code.scopes.to_string())
-    .bind(code.subject.user_id.to_string())
-    .bind(code.subject.account_id.to_string())
-    .bind(code.subject.session_id.to_string())
-    .bind(to_json(&code.context)?)
-    .bind(to_json(&code.claims)?)
-    .bind(code.scopes.has(Scope::OfflineAccess))
-    .bind(code.created_at.millis())
-    .bind(code.expires_at.millis())
-    .execute(db)
-    .await?;
+});
+
+/// Inserts families with their codes.
+pub(crate) async fn insert_all(db: &mut Connection, codes: &[&CodeGrant]) -> Result<()> {
+    for codes in codes.chunks(MOST) {
+        let mut query = sql::query(INSERT.sql_for(codes.len()));
+        for code in INSERT.padded(codes) {
+            query = query
+                .bind(code.id.to_string())
+                .bind(code.digest.to_text())
+                .bind(code.application.to_string())
+                .bind(to_json(&code.redirect_uri)?)
+                .bind(code.code_challenge.as_ref().map(to_json).transpose()?)
+                .bind(code.scopes.to_string())
+                .bind(code.subject.user_id.to_string())
+                .bind(code.subject.account_id.to_string())
+                .bind(code.subject.session_id.to_string())
+                .bind(to_json(&code.context)?)
+                .bind(to_json(&code.claims)?)
+                .bind(code.scopes.has(Scope::OfflineAccess))
+                .bind(code.created_at.millis())
+                .bind(code.expires_at.millis())
+                .bind(code.expires_at.millis());
+        }
+        if query.execute(&mut *db).await? != codes.len() as u64 {
+            return Err(StoreError::Internal("two codes have the same id"));
+        }
+    }
     Ok(())
 }
 

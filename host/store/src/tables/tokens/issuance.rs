@@ -1,37 +1,45 @@
 //! Issuing tokens: the exchange of a code and the refresh of a family. Each is one conditional update of the family's
-//! row. PostgreSQL executes all pending requests in one statement; SQLite's writer executes each request separately.
+//! row. The requests of a transaction share a statement.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+
 use super::family::revoke;
-use super::issuance_queues::{
-    Redemption, RedemptionRequest, Rotation, RotationRequest, TokenIssuance,
-};
-use crate::engine::batch::batched_writes::{BatchedWrites, first_of_each};
-use crate::engine::batch::bulk_sql::BulkSql;
+use super::issuance_requests::{Redemption, RedemptionRequest, Rotation, RotationRequest};
+use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
 use crate::engine::rows::{cell, epoch_number};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind};
-use crate::engine::writer::Writer;
+use crate::engine::transactions::SharedWrite;
 use crate::tables::groups::access::in_assigned_group;
 use crate::{Result, Store, audit};
 use assent_model::clock::Timestamp;
 use assent_model::id::FamilyId;
 
-impl TokenIssuance {
-    /// Starts the queues. On PostgreSQL each has one transaction at a time: two that claim the same rows in different
-    /// orders would deadlock.
-    pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
-        Self {
-            redemptions: BatchedWrites::start(writer, kind, |db, requests| {
-                Box::pin(redeem(db, requests))
-            }),
-            rotations: BatchedWrites::start(writer, kind, |db, requests| {
-                Box::pin(rotate(db, requests))
-            }),
-        }
+impl SharedWrite for RedemptionRequest {
+    type Output = Redemption;
+    const RANK: u8 = 3;
+
+    fn execute<'c>(
+        db: &'c mut Connection,
+        writes: &'c [&'c Self],
+    ) -> BoxFuture<'c, Result<Vec<Redemption>>> {
+        Box::pin(redeem(db, writes))
+    }
+}
+
+impl SharedWrite for RotationRequest {
+    type Output = Rotation;
+    const RANK: u8 = 4;
+
+    fn execute<'c>(
+        db: &'c mut Connection,
+        writes: &'c [&'c Self],
+    ) -> BoxFuture<'c, Result<Vec<Rotation>>> {
+        Box::pin(rotate(db, writes))
     }
 }
 
@@ -46,9 +54,8 @@ impl Store {
         retain_until: Timestamp,
         now: Timestamp,
     ) -> Result<Redemption> {
-        self.token_issuance
-            .redemptions
-            .call(RedemptionRequest {
+        self.writer
+            .share(RedemptionRequest {
                 family,
                 retain_until,
                 now,
@@ -59,7 +66,7 @@ impl Store {
     /// Uses a refresh token, once. A further use revokes the family, except the first retry of a recent refresh, which
     /// [`Store::answer_retry`] may answer. The same statement checks that the user may still use the application.
     pub async fn rotate(&self, request: RotationRequest) -> Result<Rotation> {
-        self.token_issuance.rotations.call(request).await
+        self.writer.share(request).await
     }
 }
 
@@ -85,6 +92,27 @@ macro_rules! holder_is_active {
     };
 }
 
+static LOCK: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "SELECT id FROM token_families WHERE id IN ({$}) ORDER BY id FOR NO KEY UPDATE",
+        0,
+    )
+});
+
+/// Locks the rows of several families in the order of their ids on PostgreSQL. The statements of a batch lock first those
+/// that they change, and then the others, so that two batches would deadlock. SQLite has one writer.
+async fn lock_families(db: &mut Connection, families: &[FamilyId]) -> Result<()> {
+    if families.len() < 2 || db.kind() == DatabaseKind::Sqlite {
+        return Ok(());
+    }
+    let mut query = sql::query(LOCK.sql_for(families.len()));
+    for family in LOCK.padded(families) {
+        query = query.bind(family.to_string());
+    }
+    query.execute(db).await?;
+    Ok(())
+}
+
 static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         concat!(
@@ -100,8 +128,10 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn redeem(db: &mut Connection, requests: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
+async fn redeem(db: &mut Connection, requests: &[&RedemptionRequest]) -> Result<Vec<Redemption>> {
     let first = first_of_each(requests, |redeeming| redeeming.family);
+    let families: Vec<FamilyId> = first.iter().map(|redeeming| redeeming.family).collect();
+    lock_families(db, &families).await?;
     let mut query = sql::query_as::<(String, i64)>(REDEEM.sql_for(first.len())).bind("{}");
     for redeeming in REDEEM.padded(&first) {
         query = query
@@ -110,16 +140,27 @@ async fn redeem(db: &mut Connection, requests: &[RedemptionRequest]) -> Result<V
             .bind(redeeming.retain_until.millis());
     }
     let mut redeemed: HashMap<String, i64> = query.fetch_all(&mut *db).await?.into_iter().collect();
-    let mut answers = Vec::with_capacity(requests.len());
-    for redeeming in requests {
-        answers.push(match redeemed.remove(&redeeming.family.to_string()) {
+    let mut answers = vec![None; requests.len()];
+    // Families are revoked in one order, so that concurrent transactions do not deadlock.
+    for index in in_order(requests, |redeeming| redeeming.family) {
+        let (Some(redeeming), Some(answer)) = (requests.get(index), answers.get_mut(index)) else {
+            continue;
+        };
+        *answer = Some(match redeemed.remove(&redeeming.family.to_string()) {
             Some(epoch) => Redemption::Redeemed {
                 epoch: epoch_number(epoch)?,
             },
             None => why_not_redeemed(db, redeeming).await?,
         });
     }
-    Ok(answers)
+    Ok(answers.into_iter().flatten().collect())
+}
+
+/// The indexes of requests in the order of their keys, and of their arrival.
+fn in_order<T, K: Ord>(requests: &[&T], key: impl Fn(&T) -> K) -> Vec<usize> {
+    let mut keys: Vec<(K, usize)> = requests.iter().map(|one| key(one)).zip(0..).collect();
+    keys.sort();
+    keys.into_iter().map(|(_, index)| index).collect()
 }
 
 async fn why_not_redeemed(db: &mut Connection, request: &RedemptionRequest) -> Result<Redemption> {
@@ -155,8 +196,11 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn rotate(db: &mut Connection, requests: &[RotationRequest]) -> Result<Vec<Rotation>> {
+async fn rotate(db: &mut Connection, requests: &[&RotationRequest]) -> Result<Vec<Rotation>> {
     let first = first_of_each(requests, |rotating| (rotating.family, rotating.counter));
+    let mut families: Vec<FamilyId> = first.iter().map(|rotating| rotating.family).collect();
+    families.dedup();
+    lock_families(db, &families).await?;
     let mut query = sql::query_as::<(String, i64, i64)>(ROTATE.sql_for(first.len()));
     for rotating in ROTATE.padded(&first) {
         query = query
@@ -172,11 +216,14 @@ async fn rotate(db: &mut Connection, requests: &[RotationRequest]) -> Result<Vec
         .into_iter()
         .map(|(family, counter, epoch)| ((family, counter), epoch))
         .collect();
-    let mut answers = Vec::with_capacity(requests.len());
-    for rotating in requests {
+    let mut answers = vec![None; requests.len()];
+    for index in in_order(requests, |rotating| (rotating.family, rotating.counter)) {
+        let (Some(rotating), Some(answer)) = (requests.get(index), answers.get_mut(index)) else {
+            continue;
+        };
         let counter = next_counter(rotating.counter, rotating.family)?;
         let row = (rotating.family.to_string(), i64::from(counter));
-        answers.push(match rotated.remove(&row) {
+        *answer = Some(match rotated.remove(&row) {
             Some(epoch) => Rotation::Rotated {
                 counter,
                 epoch: epoch_number(epoch)?,
@@ -184,7 +231,7 @@ async fn rotate(db: &mut Connection, requests: &[RotationRequest]) -> Result<Vec
             None => why_not_rotated(db, rotating).await?,
         });
     }
-    Ok(answers)
+    Ok(answers.into_iter().flatten().collect())
 }
 
 async fn why_not_rotated(db: &mut Connection, request: &RotationRequest) -> Result<Rotation> {

@@ -4,7 +4,7 @@
 mod epochs;
 mod family;
 mod issuance;
-mod issuance_queues;
+mod issuance_requests;
 mod retries;
 mod revocation;
 mod state;
@@ -12,9 +12,8 @@ mod state_rows;
 
 pub(crate) use epochs::begin_epoch;
 pub use family::TokenFamily;
-pub(crate) use family::{CODE_BY_ID, CodeRow, FAMILY_BY_ID, FamilyRow, insert, revoke};
-pub(crate) use issuance_queues::TokenIssuance;
-pub use issuance_queues::{NewAccess, Redemption, Rotation, RotationRequest};
+pub(crate) use family::{CODE_BY_ID, CodeRow, FAMILY_BY_ID, FamilyRow, insert_all, revoke};
+pub use issuance_requests::{NewAccess, Redemption, Rotation, RotationRequest};
 pub use state::{ClientTokenState, FamilyState};
 pub(crate) use state_rows::{
     CLIENT_STATE, ClientStateRow, FAMILY_STATE, FamilyStateRow, HolderVersion,

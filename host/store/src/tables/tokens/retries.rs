@@ -2,7 +2,7 @@
 
 use super::family::revoke;
 use super::issuance::next_counter;
-use super::issuance_queues::{NewAccess, Rotation};
+use super::issuance_requests::{NewAccess, Rotation};
 use crate::engine::rows::epoch_number;
 use crate::engine::sql;
 use crate::engine::sql::Connection;

@@ -7,6 +7,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use assent_store::RequestsUnderWay;
+
 /// The number of requests per processor that an instance executes at the same time. A request of average cost waits
 /// about half a second then. More requests would only delay all of them.
 const PER_PROCESSOR: usize = 1024;
@@ -47,23 +49,24 @@ struct ClassCounts {
 #[derive(Debug)]
 pub struct Admission {
     capacity: usize,
-    executing: AtomicUsize,
+    /// All of them. The writer of the database waits a moment for their writes.
+    executing: Arc<RequestsUnderWay>,
     application: ClassCounts,
     user: ClassCounts,
     administration: ClassCounts,
 }
 
 impl Admission {
-    /// Returns the admission with the capacity of this machine.
-    pub fn of_processors() -> Self {
+    /// Returns the admission with the capacity of this machine, which counts the requests that it executes.
+    pub fn of_processors(executing: Arc<RequestsUnderWay>) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self::with_capacity(processors.saturating_mul(PER_PROCESSOR))
+        Self::with_capacity(processors.saturating_mul(PER_PROCESSOR), executing)
     }
 
-    fn with_capacity(capacity: usize) -> Self {
+    fn with_capacity(capacity: usize, executing: Arc<RequestsUnderWay>) -> Self {
         Self {
             capacity,
-            executing: AtomicUsize::new(0),
+            executing,
             application: ClassCounts::default(),
             user: ClassCounts::default(),
             administration: ClassCounts::default(),
@@ -79,7 +82,7 @@ impl Admission {
     /// the capacity slightly.
     pub fn admits(&self, class: RequestClass) -> bool {
         let counts = self.counts(class);
-        let admitted = self.executing.load(Ordering::Relaxed) < class.threshold(self.capacity)
+        let admitted = self.executing.under_way() < class.threshold(self.capacity)
             || counts.executing.load(Ordering::Relaxed) < RESERVED;
         if !admitted {
             counts.rejected.fetch_add(1, Ordering::Relaxed);
@@ -130,7 +133,7 @@ impl AdmittedRequest {
         if !self.has_begun.swap(true, Ordering::Relaxed) {
             let counts = self.admission.counts(self.class);
             counts.executing.fetch_add(1, Ordering::Relaxed);
-            self.admission.executing.fetch_add(1, Ordering::Relaxed);
+            self.admission.executing.begin();
         }
     }
 }
@@ -140,7 +143,7 @@ impl Drop for AdmittedRequest {
         if *self.has_begun.get_mut() {
             let counts = self.admission.counts(self.class);
             counts.executing.fetch_sub(1, Ordering::Relaxed);
-            self.admission.executing.fetch_sub(1, Ordering::Relaxed);
+            self.admission.executing.end();
         }
     }
 }
@@ -170,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_less_urgent_classes_are_rejected_first() {
-        let admission = Arc::new(Admission::with_capacity(400));
+        let admission = Arc::new(Admission::with_capacity(400, Arc::default()));
         let mut requests = Vec::new();
         for class in [Application, User, Administration] {
             requests.push(begin(&admission, class, RESERVED));
@@ -193,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_few_requests_of_each_class_are_always_admitted() {
-        let admission = Arc::new(Admission::with_capacity(400));
+        let admission = Arc::new(Admission::with_capacity(400, Arc::default()));
         let _flood = begin(&admission, Application, 1000);
         assert_eq!(admitted(&admission), [false, true, true]);
         let _pages = begin(&admission, User, RESERVED);
@@ -202,14 +205,14 @@ mod tests {
 
     #[test]
     fn a_request_counts_from_its_beginning_and_once() {
-        let admission = Arc::new(Admission::with_capacity(1));
+        let admission = Arc::new(Admission::with_capacity(1, Arc::default()));
         let _console = begin(&admission, Administration, RESERVED);
         let request = admission.enter(Administration);
-        assert_eq!(admission.executing.load(Ordering::Relaxed), RESERVED);
+        assert_eq!(admission.executing.under_way(), RESERVED);
         request.begin();
         request.begin();
-        assert_eq!(admission.executing.load(Ordering::Relaxed), RESERVED + 1);
+        assert_eq!(admission.executing.under_way(), RESERVED + 1);
         drop(request);
-        assert_eq!(admission.executing.load(Ordering::Relaxed), RESERVED);
+        assert_eq!(admission.executing.under_way(), RESERVED);
     }
 }

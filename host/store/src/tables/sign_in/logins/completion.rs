@@ -1,9 +1,12 @@
 //! The completion of a login, in one transaction.
 
+use futures_util::future::BoxFuture;
+
 use crate::engine::deferred;
 use crate::engine::rows::to_json;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::engine::transactions::SharedWrite;
 use crate::tables::devices::locks;
 use crate::tables::sessions::saml_participants;
 use crate::tables::users::sign_ins;
@@ -117,11 +120,15 @@ impl IssuedGrant {
         }
     }
 
-    fn code(&self) -> Option<FamilyId> {
+    fn code_grant(&self) -> Option<&CodeGrant> {
         match self {
-            Self::Code(code) => Some(code.id),
+            Self::Code(code) => Some(code),
             Self::Assertion(..) => None,
         }
+    }
+
+    fn code(&self) -> Option<FamilyId> {
+        self.code_grant().map(|code| code.id)
     }
 
     const fn session(&self) -> SessionId {
@@ -143,20 +150,14 @@ impl Store {
     ) -> Result<Transition> {
         let used = self.unrecorded_use(Some(&grant), now);
         let recorded = used.clone();
-        let (session, input) = (Some(grant.session()), (grant, record, used));
-        let writer = &self.writer;
-        let write = writer.write_in_session(session, input, move |db, (grant, record, used)| {
-            Box::pin(async move {
-                if !sessions::lock_open_session(db, grant.session(), now).await? {
-                    return Ok(Transition::NotOpen);
-                }
-                insert_grant(db, grant).await?;
-                insert_record(db, record, now).await?;
-                used.record(db, now)?;
-                Ok(Transition::Done)
-            })
-        });
-        let outcome = write.await?;
+        let session = Some(grant.session());
+        let answer = SessionAnswer {
+            grant,
+            record,
+            used,
+            now,
+        };
+        let outcome = self.writer.share_in_session(session, answer).await?;
         self.remember_use(outcome, recorded, now);
         Ok(outcome)
     }
@@ -226,6 +227,59 @@ impl Store {
             self.recorded_account_use.remember(of_user, now);
         }
     }
+}
+
+/// The answer to a request by a session, without a login.
+struct SessionAnswer {
+    grant: IssuedGrant,
+    record: SignInRecord,
+    used: UnrecordedUse,
+    now: Timestamp,
+}
+
+impl SharedWrite for SessionAnswer {
+    type Output = Transition;
+    const RANK: u8 = 6;
+
+    fn execute<'c>(
+        db: &'c mut Connection,
+        writes: &'c [&'c Self],
+    ) -> BoxFuture<'c, Result<Vec<Transition>>> {
+        Box::pin(answer_all(db, writes))
+    }
+}
+
+async fn answer_all(db: &mut Connection, answers: &[&SessionAnswer]) -> Result<Vec<Transition>> {
+    let uses = answers
+        .iter()
+        .map(|answer| (answer.grant.session(), answer.now));
+    let open = sessions::lock_open_sessions(db, uses).await?;
+    let is_open = |answer: &SessionAnswer| open.contains(&answer.grant.session());
+    let codes = answers.iter().filter(|answer| is_open(answer));
+    let codes: Vec<&CodeGrant> = codes
+        .filter_map(|answer| answer.grant.code_grant())
+        .collect();
+    tokens::insert_all(db, &codes).await?;
+    // The application never receives the code of a test sign-in.
+    let used: Vec<&CodeGrant> = codes
+        .into_iter()
+        .filter(|code| code.context.purpose.is_application())
+        .collect();
+    saml_participants::join_applications(db, &used).await?;
+    let mut outcomes = Vec::with_capacity(answers.len());
+    for answer in answers {
+        if !is_open(answer) {
+            outcomes.push(Transition::NotOpen);
+            continue;
+        }
+        if let IssuedGrant::Assertion(_, Some(participation)) = &answer.grant {
+            saml_participants::insert_participation(db, participation).await?;
+        }
+        insert_record(db, &answer.record, answer.now).await?;
+        answer.used.record(db, answer.now)?;
+        outcomes.push(Transition::Done);
+    }
+    Ok(outcomes)
 }
 
 /// The uses that a sign-in must record: that of the application, and that by the user.
@@ -354,12 +408,12 @@ async fn begin_session(db: &mut Connection, new: &NewSession, now: Timestamp) ->
 async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
     match grant {
         IssuedGrant::Code(code) => {
-            tokens::insert(db, code).await?;
+            tokens::insert_all(db, &[code]).await?;
             // The application never receives the code of a test sign-in.
-            if code.context.purpose.is_application() {
-                saml_participants::join_application(db, code).await?;
+            match code.context.purpose.is_application() {
+                true => saml_participants::join_applications(db, &[code]).await,
+                false => Ok(()),
             }
-            Ok(())
         }
         IssuedGrant::Assertion(_, Some(participation)) => {
             saml_participants::insert_participation(db, participation).await

@@ -1,6 +1,5 @@
-//! The queues that issue tokens: the requests and their outcomes.
+//! The requests that issue tokens, and their outcomes.
 
-use crate::engine::batch::batched_writes::BatchedWrites;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, TokenId};
@@ -73,11 +72,4 @@ pub struct RotationRequest {
     pub reuse: Entry,
     /// The time.
     pub now: Timestamp,
-}
-
-/// The queues that issue tokens.
-#[derive(Clone, Debug)]
-pub(crate) struct TokenIssuance {
-    pub(super) redemptions: BatchedWrites<RedemptionRequest, Redemption>,
-    pub(super) rotations: BatchedWrites<RotationRequest, Rotation>,
 }

@@ -1,15 +1,15 @@
-//! Batches of stores and claims of SAML requests that wait for their browser. On PostgreSQL, requests that arrive at
-//! the same time share a statement. So do claims.
+//! The stores and claims of SAML requests that wait for their browser. Those of a transaction share a statement.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::engine::batch::batched_writes::{BatchedWrites, first_of_each};
-use crate::engine::batch::bulk_sql::BulkSql;
+use futures_util::future::BoxFuture;
+
+use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
 use crate::engine::rows::to_json;
 use crate::engine::sql;
-use crate::engine::sql::{Connection, DatabaseKind};
-use crate::engine::writer::Writer;
+use crate::engine::sql::Connection;
+use crate::engine::transactions::SharedWrite;
 use crate::tables::sign_in::replay_cache;
 use crate::{ReplayCheck, Result, StoreError};
 use assent_model::clock::Timestamp;
@@ -49,23 +49,27 @@ pub(crate) struct ClaimedRow {
     pub(crate) repeats: bool,
 }
 
-/// The queues of requests to store and of requests to claim.
-#[derive(Clone, Debug)]
-pub(crate) struct SignOnQueues {
-    pub(crate) arrivals: BatchedWrites<ArrivedRequest, ReplayCheck>,
-    pub(crate) claims: BatchedWrites<ArrivedBrowser, Option<ClaimedRow>>,
+impl SharedWrite for ArrivedRequest {
+    type Output = ReplayCheck;
+    const RANK: u8 = 2;
+
+    fn execute<'c>(
+        db: &'c mut Connection,
+        writes: &'c [&'c Self],
+    ) -> BoxFuture<'c, Result<Vec<ReplayCheck>>> {
+        Box::pin(store(db, writes))
+    }
 }
 
-impl SignOnQueues {
-    pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
-        Self {
-            arrivals: BatchedWrites::start(writer, kind, |db, requests| {
-                Box::pin(store(db, requests))
-            }),
-            claims: BatchedWrites::start(writer, kind, |db, requests| {
-                Box::pin(claim(db, requests))
-            }),
-        }
+impl SharedWrite for ArrivedBrowser {
+    type Output = Option<ClaimedRow>;
+    const RANK: u8 = 5;
+
+    fn execute<'c>(
+        db: &'c mut Connection,
+        writes: &'c [&'c Self],
+    ) -> BoxFuture<'c, Result<Vec<Option<ClaimedRow>>>> {
+        Box::pin(claim(db, writes))
     }
 }
 
@@ -77,8 +81,8 @@ static STORE: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 /// Stores the requests that are not replays.
-async fn store(db: &mut Connection, requests: &[ArrivedRequest]) -> Result<Vec<ReplayCheck>> {
-    let claims: Vec<MessageClaim> = requests.iter().map(|arrived| arrived.once).collect();
+async fn store(db: &mut Connection, requests: &[&ArrivedRequest]) -> Result<Vec<ReplayCheck>> {
+    let claims: Vec<&MessageClaim> = requests.iter().map(|arrived| &arrived.once).collect();
     let checks = replay_cache::claim_all(db, &claims).await?;
     let first = requests.iter().zip(&checks);
     let new: Vec<&PendingSignOn> = first
@@ -131,7 +135,7 @@ crate::engine::sql::row! {
 /// Claims each request for one browser. A repeated claim of that browser succeeds for a while, too.
 async fn claim(
     db: &mut Connection,
-    requests: &[ArrivedBrowser],
+    requests: &[&ArrivedBrowser],
 ) -> Result<Vec<Option<ClaimedRow>>> {
     let first = first_of_each(requests, |one| (one.id, one.browser.to_text()));
     let mut query = sql::query_as::<ClaimRow>(CLAIM.sql_for(first.len()));
