@@ -121,7 +121,8 @@ impl FaultProxy {
         self.faults.frozen.send_replace(false);
     }
 
-    /// Carries nothing over the connections that are open now, for ever. They stay open, as after a firewall forgot them.
+    /// Carries nothing over the connections that are open now, for ever. They stay open, as after a firewall forgot
+    /// them.
     pub fn silence(&self) {
         self.faults.silences.send_modify(|count| *count += 1);
     }

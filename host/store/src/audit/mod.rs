@@ -298,8 +298,8 @@ macro_rules! indexed {
     };
 }
 
-/// Most entries are about their actor. The index of the actors has only the others, because it costs each sign-in a page
-/// at another place.
+/// Most entries are about their actor. The index of the actors has only the others, because it costs each sign-in a
+/// page at another place.
 const BY_ACTOR: [IndexRange; 2] = [
     indexed!("user_id", "$4"),
     indexed!("actor", "$4", " AND (user_id IS NULL OR actor <> user_id)"),

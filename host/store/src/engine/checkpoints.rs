@@ -1,6 +1,6 @@
 //! The checkpoints of SQLite's log: they copy its pages into the database. A commit that does so itself delays all
-//! others, so a task of its own copies them meanwhile. If the log becomes long, a commit copies the rest, because the log
-//! begins again only between two writes.
+//! others, so a task of its own copies them meanwhile. If the log becomes long, a commit copies the rest, because the
+//! log begins again only between two writes.
 
 use std::time::Duration;
 

@@ -85,7 +85,8 @@ pub struct ConnectionCounts {
     /// Connections that read, at least 2; by default twice the number of cores, and at least 4, on PostgreSQL 16. Half
     /// of them carry lookups, and the others read lists.
     pub read: Option<NonZeroU32>,
-    /// Connections that write, on PostgreSQL; by default twice the number of cores. SQLite permits one writer at a time.
+    /// Connections that write, on PostgreSQL; by default twice the number of cores. SQLite permits one writer at a
+    /// time.
     pub write: Option<NonZeroU32>,
 }
 

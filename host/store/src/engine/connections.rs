@@ -24,11 +24,9 @@ const CLOSE: Duration = Duration::from_secs(10);
 /// How long a connection may be idle and be used without a test. A network that drops a connection silently would cost
 /// its next use the whole time limit.
 const UNTESTED: Duration = Duration::from_secs(10);
-/// How much earlier than its use SQLite's statement ends. So the caller gets the database's error, and the time limit of
-/// the use remains for a disk that does not respond.
+/// How much earlier than its use SQLite's statement ends. So the caller gets the database's error, and the time limit
+/// of the use remains for a disk that does not respond.
 const MARGIN: Duration = Duration::from_secs(1);
-/// How long a database that works takes for a statement at most: `statement_timeout` of PostgreSQL.
-const SILENCE: Duration = Duration::from_secs(5);
 
 /// Counts how often a connection of this database was lost. Connections that were opened before the last loss are not
 /// used again, because after a fail-over they may lead to the former primary.
@@ -222,7 +220,7 @@ impl Lease {
     /// Closes the connection, whose use took too long. If the database did not answer, it may be frozen. Then the other
     /// connections are unusable too, and each would cost a time limit.
     pub(crate) fn abandon(self) {
-        if self.connection.silence() >= SILENCE {
+        if self.connection.is_silent() {
             self.end_epoch();
         }
     }
@@ -301,8 +299,8 @@ impl Executor for &Readers {
     }
 }
 
-/// Executes statements that only read. If a connection was lost, its statement is executed a second time. The read has a
-/// task of its own, so that a caller that goes away neither closes the connection nor leaves its session behind.
+/// Executes statements that only read. If a connection was lost, its statement is executed a second time. The read has
+/// a task of its own, so that a caller that goes away neither closes the connection nor leaves its session behind.
 impl Executor for &Connections {
     async fn run(self, query: &Query) -> sql::Result<Rows> {
         let deadline = Instant::now() + READ;

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 
-use crate::engine::postgres_url::decode;
-
 /// What a URL of an SQLite database must be.
 const EXPECTED_FILE: &str = "expected sqlite://path/to/file, with no parameters, and with %, ? and # in the path as \
                              %25, %3F and %23";
@@ -94,10 +92,9 @@ impl<'u> PostgresUrl<'u> {
         let credentials = authority.rsplit_once('@');
         let pairs = || query.split('&').filter(|pair| !pair.is_empty());
         let has_ports = authority.split(',').map(port_of).all(is_port);
-        let is_cut = credentials.is_none()
-            && (path.contains('@')
-                || pairs().any(|pair| is_end_of_credentials(pair, path))
-                || (!has_ports && query.contains('@')));
+        let is_cut = path.contains('@')
+            || pairs().any(|pair| is_end_of_credentials(pair, path))
+            || (credentials.is_none() && !has_ports && query.contains('@'));
         if is_cut || rest.contains('#') {
             return Err(ENCODE.to_owned());
         }
@@ -193,6 +190,14 @@ fn port_of(host: &str) -> &str {
     after.rsplit_once(':').map_or("", |(_, port)| port)
 }
 
+/// Decodes a part of a URL.
+fn decode(text: &str) -> Result<String, String> {
+    let decoded = percent_decode_str(text).decode_utf8();
+    decoded
+        .map(std::borrow::Cow::into_owned)
+        .map_err(|_| "the URL is not UTF-8".to_owned())
+}
+
 fn form_urlencoded(query: &str) -> Vec<(String, String)> {
     url::form_urlencoded::parse(query.as_bytes())
         .map(|(name, value)| (name.into_owned(), value.into_owned()))
@@ -216,6 +221,8 @@ mod tests {
             "postgres://u:hunter2?x@h/d?sslmode=require",
             "postgres://u:hunter2?x=y@h/d",
             "postgres://u:hunter2?x=y@h:5432",
+            "postgres://u:a@hunter2/x@h/d",
+            "postgres://u:a@hunter2?x=y@h/d",
             "postgres://u:hunter2?a=b&c=d@h/d?sslmode=require",
             "postgres://u:hunter2/x?y=z@h/d",
             "postgres://u:12/hunter2?x=y@h/d",

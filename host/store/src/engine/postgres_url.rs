@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use openssl::pkey::PKey;
 use openssl::x509::X509;
-use percent_encoding::percent_decode_str;
 
 use crate::engine::database_url::PostgresUrl;
 
@@ -264,14 +263,6 @@ fn read_identity(certificate: &str, key: &str) -> Result<(Vec<u8>, Vec<u8>), Str
         .and_then(|key| key.private_key_to_pem_pkcs8())
         .map_err(unusable)?;
     Ok((chain, key))
-}
-
-/// Decodes a part of a URL.
-pub(crate) fn decode(text: &str) -> Result<String, String> {
-    let decoded = percent_decode_str(text).decode_utf8();
-    decoded
-        .map(std::borrow::Cow::into_owned)
-        .map_err(|_| "the URL is not UTF-8".to_owned())
 }
 
 #[cfg(test)]

@@ -254,8 +254,7 @@ impl Transactions {
     ) -> sql::Result<TransactionResult> {
         let begun = Instant::now();
         db.batch(self.begin).await?;
-        // Each job waits for locks by itself, so the others do not wait long.
-        if isolation == Isolation::Savepoints && db.kind() == DatabaseKind::Postgres {
+        if waits_briefly(db, isolation) {
             db.batch("SET LOCAL lock_timeout = '500ms'").await?;
         }
         let result = self.commit(db, jobs, isolation).await;
@@ -273,6 +272,9 @@ impl Transactions {
             let (worked, deferred) =
                 deferred::collect(pending::collect(run_jobs(db, jobs, isolation))).await;
             let (outcomes, entries) = worked?;
+            if waits_briefly(db, isolation) {
+                db.batch("SET LOCAL lock_timeout TO DEFAULT").await?;
+            }
             let events = entries.events();
             let lane = self.write_end(db, &deferred, entries).await?;
             Ok((outcomes, lane, deferred.changes, events))
@@ -320,6 +322,14 @@ impl Transactions {
         deferred::write_uses(db, deferred).await?;
         Ok(lane)
     }
+}
+
+/// Whether each job waits briefly for locks. At savepoints each waits by itself, and the others wait for it.
+const fn waits_briefly(db: &Connection, isolation: Isolation) -> bool {
+    matches!(
+        (isolation, db.kind()),
+        (Isolation::Savepoints, DatabaseKind::Postgres)
+    )
 }
 
 /// Calls the jobs. Neighbours of one kind share a call, unless a failing job must fail by itself.

@@ -306,8 +306,8 @@ impl Writer {
 /// Adds the writes that other requests are about to queue, because each commit waits for the disk. It waits until half
 /// of the requests under way have queued their write, so that the other half can compute during the commit; and no
 /// longer than until as many requests have ended or queued their write as were under way at the beginning, because
-/// these write nothing. Requests whose writes are being executed are not waited for. Returns whether the time was wasted:
-/// no write came.
+/// these write nothing. Requests whose writes are being executed are not waited for. Returns whether the time was
+/// wasted: no write came.
 async fn gather(
     jobs: &mut mpsc::Receiver<Job>,
     batch: &mut Vec<Job>,
@@ -440,6 +440,10 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
                 if takes_too_long(&error) && isolation == Isolation::None && batch.len() > 1 =>
             {
                 isolation = Isolation::Savepoints;
+            }
+            // The work at the end of the transaction waits for a lock, because of one of the jobs.
+            TransactionError { error, .. } if takes_too_long(&error) && batch.len() > 1 => {
+                return write_separately(transactions, batch, deadline).await;
             }
             // No single job is the cause: further attempts would only delay the others.
             TransactionError { error, .. } if error.is_outage() => {

@@ -6,23 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::{Error, Result};
-use super::postgres::{PostgresConnection, PostgresOptions};
-use super::query::{Executor, Query};
+use super::postgres::{CONNECT, Liveness, PostgresConnection, PostgresOptions};
+use super::query::{DatabaseKind, Executor, Query};
 use super::row::Rows;
 use super::sqlite::SqliteConnection;
 use crate::engine::measurements::Measurements;
 
-/// The time limit for opening a connection.
-pub(super) const CONNECT: Duration = Duration::from_secs(5);
-
-/// The kind of database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DatabaseKind {
-    /// SQLite, inside the process.
-    Sqlite,
-    /// PostgreSQL.
-    Postgres,
-}
+/// How long a server that works is silent at most: its `statement_timeout`.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// The options for connections to one database.
 #[derive(Clone)]
@@ -101,17 +92,6 @@ impl Options {
     }
 }
 
-/// What a test of a connection found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Liveness {
-    /// The server responds.
-    Responds,
-    /// The connection was closed.
-    Closed,
-    /// The server does not respond in time, or the network loses everything.
-    Silent,
-}
-
 /// A connection.
 pub struct Connection {
     driver: Driver,
@@ -164,9 +144,14 @@ impl Connection {
         }
     }
 
-    /// For how long the database has not answered a statement, since the connection was opened or taken.
-    pub(crate) fn silence(&self) -> Duration {
-        self.heard.elapsed()
+    /// Whether the server was silent for longer than it may execute a statement.
+    pub(crate) fn is_silent(&self) -> bool {
+        match &self.driver {
+            Driver::Sqlite(_) => false,
+            Driver::Postgres(connection) => {
+                connection.has_limits() && self.heard.elapsed() >= SILENCE
+            }
+        }
     }
 
     /// Begins a use of the connection.

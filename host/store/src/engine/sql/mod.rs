@@ -1,5 +1,5 @@
-//! Statements for both databases: one text, typed arguments, rows by name. sqlx executes them; only this module names it.
-//! This module does not depend on the tables.
+//! Statements for both databases: one text, typed arguments, rows by name. sqlx executes them, and only this module
+//! names it. This module does not depend on the tables.
 
 mod authority;
 mod connection;
@@ -13,10 +13,10 @@ mod sqlite;
 mod statement;
 mod value;
 
-pub(crate) use connection::Liveness;
-pub use connection::{Connection, DatabaseKind, Options};
+pub use connection::{Connection, Options};
 pub use error::{Code, Error, Result};
-pub use query::{Executor, Query, QueryAs, StatementText, query, query_as};
+pub(crate) use postgres::Liveness;
+pub use query::{DatabaseKind, Executor, Query, QueryAs, StatementText, query, query_as};
 pub(crate) use row::row;
 pub use row::{Field, FromRow, Places, Row, Rows};
 pub(crate) use statement::{join, join_parts, length_of_parts, statement};

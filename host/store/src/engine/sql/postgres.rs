@@ -14,10 +14,9 @@ use sqlx::{
 use url::Url;
 
 use super::authority;
-use super::connection::{CONNECT, DatabaseKind, Liveness};
 use super::error::{Error, Result};
 use super::libpq;
-use super::query::Query;
+use super::query::{DatabaseKind, Query};
 use super::row::Rows;
 use super::session_limits::{self, POOLER, READ};
 use super::value::{Argument, Value};
@@ -26,11 +25,16 @@ use crate::engine::postgres_url::{Host, PostgresSettings, TargetSession, TlsMode
 /// The number of prepared statements that a connection caches. There are about 600 texts.
 const STATEMENTS: usize = 1024;
 
+/// The time limit for opening a connection.
+pub(super) const CONNECT: Duration = Duration::from_secs(5);
+
 /// The time limit for the response to nothing, which needs no work of the server.
 const RESPONSE: Duration = Duration::from_secs(1);
 
 /// How often to ask whether a session still executes a statement without a time limit.
 const ASKED_EVERY: Duration = Duration::from_secs(10);
+/// How often in a row it may not execute it, until its response is lost.
+const FAILURES: u32 = 3;
 
 /// The settings for connections to a server.
 #[derive(Clone)]
@@ -257,6 +261,17 @@ fn connect_error(error: sqlx::Error) -> Error {
     }
 }
 
+/// What a test of a connection found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Liveness {
+    /// The server responds.
+    Responds,
+    /// The connection was closed.
+    Closed,
+    /// The server does not respond in time, or the network loses everything.
+    Silent,
+}
+
 /// How long the response to a statement may take.
 enum Patience {
     Limited(Duration),
@@ -273,25 +288,40 @@ struct Session {
 }
 
 impl Session {
-    async fn is_executing(&self) -> bool {
+    /// Asks the server for the state of the session. `None` if the server does not respond.
+    async fn state(&self) -> Option<SessionState> {
         let asked = tokio::time::timeout(CONNECT, async {
             let mut other = self.server.open(&self.options, &self.host).await?;
-            let found: Option<i32> = sqlx::query_scalar(
-                "SELECT 1 FROM pg_stat_activity WHERE pid = $1 AND state = 'active'",
+            // The state is unknown if the server does not track it.
+            let found: Option<i64> = sqlx::query_scalar(
+                "SELECT COUNT(*) FROM pg_stat_activity WHERE pid = $1 AND state NOT LIKE 'idle%'",
             )
             .bind(self.process)
-            .fetch_optional(&mut other)
+            .fetch_one(&mut other)
             .await?;
-            other.close().await?;
-            Ok::<_, sqlx::Error>(found.is_some())
+            // The answer counts in any case.
+            let _ = other.close().await;
+            Ok::<_, sqlx::Error>(found)
         });
-        asked.await.is_ok_and(|asked| asked.unwrap_or_default())
+        match asked.await {
+            Ok(Ok(Some(0))) => Some(SessionState::Idle),
+            // The server responds, for example that it has too many connections.
+            Ok(Ok(_) | Err(sqlx::Error::Database(_))) => Some(SessionState::Executing),
+            Ok(Err(_)) | Err(_) => None,
+        }
     }
 }
 
+/// What a session does.
+enum SessionState {
+    Executing,
+    /// It has ended, or has sent its response.
+    Idle,
+}
+
 impl Patience {
-    /// Waits for a response. A frozen server keeps its connections open and sends nothing, not even the error of its own
-    /// statement timeout.
+    /// Waits for a response. A frozen server keeps its connections open and sends nothing, not even the error of its
+    /// own statement timeout.
     async fn wait<T>(&self, answer: impl Future<Output = Result<T>>) -> Result<T> {
         let session = match self {
             Self::Limited(limit) => {
@@ -301,14 +331,17 @@ impl Patience {
             Self::WhileExecuting(session) => session,
         };
         let mut answer = std::pin::pin!(answer);
-        let mut is_executing = true;
-        loop {
-            match tokio::time::timeout(ASKED_EVERY, &mut answer).await {
-                Ok(answered) => return answered,
-                Err(_) if is_executing => is_executing = session.is_executing().await,
-                Err(_) => return Err(Error::Lost("the server does not respond".to_owned())),
+        let mut failures = 0;
+        while failures < FAILURES {
+            if let Ok(answered) = tokio::time::timeout(ASKED_EVERY, &mut answer).await {
+                return answered;
+            }
+            match session.state().await {
+                Some(SessionState::Executing) => failures = 0,
+                Some(SessionState::Idle) | None => failures += 1,
             }
         }
+        Err(Error::Lost("the server does not respond".to_owned()))
     }
 }
 
@@ -343,6 +376,11 @@ impl PostgresConnection {
         let executing = sqlx::raw_sql(AssertSqlSafe(text)).execute(&mut self.connection);
         let executed = async { Ok(executing.await?) };
         self.patience.wait(executed).await.map(drop)
+    }
+
+    /// Whether statements have the time limits of this program, and not those of the URL.
+    pub(super) const fn has_limits(&self) -> bool {
+        matches!(self.patience, Patience::Limited(_))
     }
 
     /// Asks the server for a response to nothing.

@@ -6,10 +6,18 @@ use std::sync::Arc;
 
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-use super::connection::DatabaseKind;
 use super::error::{Error, Result};
 use super::row::{FromRow, Rows};
 use super::value::Argument;
+
+/// The kind of database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DatabaseKind {
+    /// SQLite, inside the process.
+    Sqlite,
+    /// PostgreSQL.
+    Postgres,
+}
 
 /// The text of a statement. Both databases execute the same text; its placeholders are `$1`, `$2`, ...
 #[derive(Clone)]

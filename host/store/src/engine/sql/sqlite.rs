@@ -11,9 +11,8 @@ use sqlx::{
     ValueRef,
 };
 
-use super::connection::DatabaseKind;
 use super::error::{Error, Result};
-use super::query::Query;
+use super::query::{DatabaseKind, Query};
 use super::row::Rows;
 use super::value::{Argument, Value};
 

@@ -99,8 +99,8 @@ static LOCK: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Locks the rows of several families in the order of their ids on PostgreSQL. The statements of a batch lock first those
-/// that they change, and then the others, so that two batches would deadlock. SQLite has one writer.
+/// Locks the rows of several families in the order of their ids on PostgreSQL. The statements of a batch lock first
+/// those that they change, and then the others, so that two batches would deadlock. SQLite has one writer.
 async fn lock_families(db: &mut Connection, families: &[FamilyId]) -> Result<()> {
     if families.len() < 2 || db.kind() == DatabaseKind::Sqlite {
         return Ok(());
