@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use crate::engine::batch::bulk_sql::BulkSql;
 use crate::engine::sql;
-use crate::engine::sql::Connection;
+use crate::engine::sql::{Connection, DatabaseKind};
 
 use crate::engine::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{Result, Store, audit};
@@ -205,6 +205,14 @@ pub(crate) async fn leave_application(
     logout::queue(db, clients, now).await
 }
 
+/// On PostgreSQL an update of several rows locks them in the order of its plan, so that two batches could deadlock.
+static LOCK: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "SELECT id FROM sessions WHERE id IN ({$}) ORDER BY id FOR NO KEY UPDATE",
+        0,
+    )
+});
+
 static LOCK_OPEN: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         "UPDATE sessions SET signed_out = 0, used_at = v.column2 FROM (VALUES {($, $)}) AS v
@@ -225,6 +233,13 @@ pub(crate) async fn lock_open_sessions(
         *known = (*known).max(now);
     }
     let uses: Vec<(SessionId, Timestamp)> = latest.into_iter().collect();
+    if uses.len() > 1 && db.kind() == DatabaseKind::Postgres {
+        let mut query = sql::query(LOCK.sql_for(uses.len()));
+        for (id, _) in LOCK.padded(&uses) {
+            query = query.bind(id.to_string());
+        }
+        query.execute(&mut *db).await?;
+    }
     let mut query = sql::query_as::<(String,)>(LOCK_OPEN.sql_for(uses.len()));
     for (id, now) in LOCK_OPEN.padded(&uses) {
         query = query.bind(id.to_string()).bind(now.millis());
