@@ -68,7 +68,7 @@ pub async fn fail_over() -> String {
     format!("{result}, {rounds} rounds of the load")
 }
 
-/// A firewall forgets the connections of an idle instance, and drops what they send.
+/// A firewall forgets the connections of an idle instance, and drops their packets.
 pub async fn silent_connections() -> String {
     let server = PostgresServer::start();
     let cluster = cluster(&server).await;

@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// Copies the pages of commits until no writer remains to send any.
 pub(crate) async fn run(connections: Connections, mut commits: mpsc::Receiver<()>) {
     while commits.recv().await.is_some() {
-        // A commit copies what is left, and meets the same error.
+        // A commit copies the rest, and meets the same error.
         match timeout(LIMIT, copy_pages(&connections)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "database log not copied"),

@@ -101,7 +101,7 @@ impl PostgresSettings {
     /// Parses a URL, and reads the certificates that it names.
     ///
     /// # Errors
-    /// What is wrong, without a value that may be secret.
+    /// The fault, without a value that may be secret.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let url = PostgresUrl::split(url)?;
         let (mut user, mut password) = url.credentials()?;
