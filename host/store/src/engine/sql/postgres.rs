@@ -58,7 +58,8 @@ impl PostgresOptions {
         let url = PostgresSettings::parse(url).map_err(Error::Settings)?;
         reject_environment().map_err(Error::Settings)?;
         // An operator who sets `statement_timeout` may allow longer statements, so there is no limit then.
-        let answer_limit = answer_limit.filter(|_| !url.options.contains("statement_timeout"));
+        let is_own = session_limits::sets(&url.options, "statement_timeout");
+        let answer_limit = answer_limit.filter(|_| !is_own);
         let limits = session_limits::parse_limits(session, &url.options);
         let hosts = url
             .hosts

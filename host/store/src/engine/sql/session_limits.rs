@@ -17,12 +17,21 @@ pub(super) const POOLER: &str = "a pooler such as PgBouncer is in between, and d
 pub(super) const READ: &str = "SELECT name, setting FROM pg_settings WHERE name IN ('statement_timeout', \
                                'lock_timeout', 'idle_in_transaction_session_timeout')";
 
+/// Whether libpq's `options` set this setting, in one of the forms `-c name=value`, `-cname=value` and `--name=value`.
+pub(super) fn sets(options: &str, name: &str) -> bool {
+    options.split_whitespace().any(|word| {
+        let setting = word.strip_prefix("--").or_else(|| word.strip_prefix("-c"));
+        let (set, _) = setting.unwrap_or(word).split_once('=').unwrap_or_default();
+        set.replace('-', "_").eq_ignore_ascii_case(name)
+    })
+}
+
 /// Returns the limits in `session`, in the form of libpq's `options`, except those that `own` replaces.
 pub(super) fn parse_limits(session: &str, own: &str) -> Vec<(String, String)> {
     let settings = session.split_whitespace().filter(|word| *word != "-c");
     settings
         .filter_map(|setting| setting.split_once('='))
-        .filter(|(name, _)| LIMITS.contains(name) && !own.contains(name))
+        .filter(|(name, _)| LIMITS.contains(name) && !sets(own, name))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
 }
@@ -62,8 +71,17 @@ mod tests {
             "-c client_min_messages=warning -c statement_timeout=5000 -c lock_timeout=4000";
         let limits = [("statement_timeout", "5000"), ("lock_timeout", "4000")];
         assert_eq!(parse_limits(session, ""), pairs(&limits));
-        let own = "-c lock_timeout=2s";
-        assert_eq!(parse_limits(session, own), pairs(&limits[..1]));
+        for own in [
+            "-c lock_timeout=2s",
+            "-clock_timeout=2s",
+            "--lock-timeout=2s",
+            "-c geqo=off -c LOCK_TIMEOUT=2s",
+        ] {
+            assert_eq!(parse_limits(session, own), pairs(&limits[..1]), "{own}");
+        }
+        // Another setting with the name in its name.
+        let own = "-c deadlock_timeout=2s";
+        assert_eq!(parse_limits(session, own), pairs(&limits));
     }
 
     #[test]
