@@ -95,7 +95,7 @@ async fn groups_add_no_statement_to_a_sign_in() {
     let after = counted(&host, &ada, &statements).await;
     for (step, before, after, most) in [
         ("exchange", before.exchange, after.exchange, 4),
-        ("sign-in with a session", before.session, after.session, 8),
+        ("sign-in with a session", before.session, after.session, 7),
         ("refresh", before.refresh, after.refresh, 5),
         ("UserInfo", before.userinfo, after.userinfo, 2),
     ] {

@@ -70,6 +70,7 @@ pub use tables::keys::saml_keys::KeyDeletion;
 pub use tables::keys::sealed_values::{SealedPlace, SealedValue};
 pub use tables::keys::wrapped_keys::{NewSealingKey, StoredKeys};
 pub use tables::sessions::portal::OpenSession;
+pub use tables::sessions::signed_in::SignedInSession;
 pub use tables::sign_in::consents::{Consent, ConsentGrant};
 pub use tables::sign_in::logins::completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use tables::sign_in::open_sign_ins::OpenSignIns;

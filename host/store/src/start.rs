@@ -14,6 +14,7 @@ use crate::store::{Caches, Loaders, Store};
 use crate::tables::accounts::user_account;
 use crate::tables::applications::row;
 use crate::tables::devices::inbox_row;
+use crate::tables::sessions::signed_in;
 use crate::tables::{devices, tokens};
 
 impl Store {
@@ -52,6 +53,10 @@ impl Store {
             families: start_loader::<tokens::FamilyRow>(&readers, tokens::FAMILY_BY_ID),
             family_states: start_loader::<tokens::FamilyStateRow>(&readers, tokens::FAMILY_STATE),
             client_states: start_loader::<tokens::ClientStateRow>(&readers, tokens::CLIENT_STATE),
+            sessions: start_loader::<signed_in::SignedInRow>(
+                &readers,
+                signed_in::SIGNED_IN_SESSION,
+            ),
             devices: start_loader::<devices::DeviceRow>(&readers, devices::DEVICE_BY_ID),
             inboxes: start_loader::<inbox_row::InboxRow>(&readers, inbox_row::INBOX_BY_DEVICE),
         };

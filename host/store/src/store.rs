@@ -24,6 +24,7 @@ use crate::tables::applications::noted_secret_uses::SecretUses;
 use crate::tables::applications::recorded_use::RecordedUse;
 use crate::tables::applications::row::ApplicationVersionRow;
 use crate::tables::devices::inbox_row::{InboxKey, InboxSummary};
+use crate::tables::sessions::signed_in::SignedInSession;
 use crate::tables::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily};
 use assent_model::application::RegisteredApplication;
 use assent_model::device::Device;
@@ -66,6 +67,7 @@ pub(crate) struct Loaders {
     pub(crate) families: BatchLoader<Arc<TokenFamily>>,
     pub(crate) family_states: BatchLoader<FamilyStateRow, (String, String)>,
     pub(crate) client_states: BatchLoader<ClientStateRow, (String, String)>,
+    pub(crate) sessions: BatchLoader<SignedInSession>,
     pub(crate) devices: BatchLoader<Device>,
     pub(crate) inboxes: BatchLoader<InboxSummary, InboxKey>,
 }

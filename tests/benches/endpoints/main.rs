@@ -5,13 +5,14 @@
 //! the same core: a bare RSA-2048 signature, and a form that is posted to axum, read, and answered with one word.
 //! Compare the shares of these two bounds between machines.
 //!
-//! Then it compares PostgreSQL behind a network with a round trip of half a millisecond with SQLite. It also compares
-//! two instances with one, each with the same share of the core. Last, it compares instances that export traces with
-//! one that does not.
+//! Then it compares PostgreSQL behind a network with a round trip of half a millisecond with SQLite, and a database
+//! with the history of a large installation with an empty one. It also compares two instances with one, each with the
+//! same share of the core. Last, it compares instances that export traces with one that does not.
 
 mod bounds;
 mod delay;
 mod flows;
+mod growth;
 mod load;
 mod quota;
 mod server;
@@ -153,6 +154,11 @@ fn main() {
                 Backend::Postgres | Backend::DistantPostgres => compare(&on_sqlite, &loads),
             }
         }
+        for backend in [Backend::Sqlite, Backend::Postgres] {
+            if is_selected(&format!("growth {backend:?}")) {
+                measure_growth(backend).await;
+            }
+        }
         if is_selected("instances") {
             measure_instances().await;
         }
@@ -259,6 +265,52 @@ async fn measure_instances() {
         busy(&both[0]),
         busy(&both[1]),
         together / single.per_second(),
+    );
+}
+
+/// Compares a database that has the history of a large installation with one that has none.
+async fn measure_growth(backend: Backend) {
+    println!(
+        "\nGrowth on {backend:?}: {} token families and {} audit entries",
+        growth::FAMILIES,
+        growth::ENTRIES
+    );
+    let folders =
+        [tempfile::tempdir(), tempfile::tempdir()].map(|folder| folder.expect("a folder"));
+    let [empty_folder, large_folder] = [folders[0].path(), folders[1].path()];
+    let [empty_url, large_url] = [
+        backend.create(empty_folder).await,
+        backend.create(large_folder).await,
+    ];
+    let empty = Server::start(empty_folder, empty_url.url()).await;
+    let large = Server::start(large_folder, large_url.url()).await;
+    let stands = [
+        Setup::prepare(&empty, empty_folder).await,
+        Setup::prepare(&large, large_folder).await,
+    ];
+    growth::add_history(&large_url).await;
+    for subject in Subject::ALL {
+        if subject.bound() == Bound::Get {
+            continue;
+        }
+        let mut loads = [Load::default(); 2];
+        for _ in 0..ROUNDS {
+            for ((server, stand), load) in [&empty, &large].iter().zip(&stands).zip(&mut loads) {
+                *load += stand.drive(server, subject, CONNECTIONS).await;
+            }
+        }
+        let cpu = |load: &Load| load.server_cpu.as_secs_f64() / load.answers as f64;
+        println!(
+            "  {:<22} {:>6.1}% of the throughput (goal 95%), {:+.1}% CPU",
+            subject.name(),
+            100.0 * loads[1].per_second() / loads[0].per_second(),
+            100.0 * (cpu(&loads[1]) / cpu(&loads[0]) - 1.0),
+        );
+    }
+    println!(
+        "  resident               {:>6.1} MiB, {:.1} without the history",
+        large.peak_mib(),
+        empty.peak_mib()
     );
 }
 

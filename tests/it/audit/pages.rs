@@ -64,6 +64,13 @@ async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Databas
     // The search uses the filter with the fewest matches first.
     let (found, pages) = all(&format!("{both}&event=application.logo-set")).await;
     assert_eq!((found.len(), pages), (1, 1), "{database:?}");
+    // No entry is about a protected action.
+    let action = "subject=action";
+    assert_eq!(page(action, None).await["items"], json!([]), "{database:?}");
+    let (found, pages) = all(action).await;
+    assert_eq!((found.len(), pages), (0, 3), "{database:?}");
+    let (found, pages) = all(&format!("application={}&{action}", applications[1])).await;
+    assert_eq!((found.len(), pages), (0, 2), "{database:?}");
     // With many matches, no entry is missing or repeated.
     let much = format!(
         "application={}&actor={}&limit=200",

@@ -10,6 +10,7 @@ use reqwest::header::LOCATION;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use super::refresh::{OFFLINE, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{
     Application, Body, Browser, Database, Parsed, Respond, Statements, TestHost, TestUser, Text,
@@ -48,6 +49,18 @@ async fn limitless(database: Database) -> TestHost {
     TestHost::start_on_with(database, settings).await
 }
 
+/// The deadlocks of the test's database, and its token families.
+async fn deadlocks_and_families(host: &TestHost) -> (i64, i64) {
+    let mut database = host.connection().await;
+    sql::query_as(
+        "SELECT deadlocks, (SELECT COUNT(*) FROM token_families) FROM pg_stat_database
+         WHERE datname = current_database()",
+    )
+    .fetch_one(&mut database)
+    .await
+    .expect("read")
+}
+
 /// Each batch of a PostgreSQL writer locks the sessions of its sign-ins. PostgreSQL detects a deadlock of two batches
 /// after a second and rolls one back, and the server writes it again.
 #[tokio::test]
@@ -78,15 +91,67 @@ async fn concurrent_sign_ins_in_the_same_sessions_are_written_once() {
     }
     // Those of a batch share a statement, and none is repeated.
     assert!((1..=SIGN_INS).contains(&(locks() - before)));
-    let mut database = host.connection().await;
-    let (deadlocks, families): (i64, i64) = sql::query_as(
-        "SELECT deadlocks, (SELECT COUNT(*) FROM token_families) FROM pg_stat_database
-         WHERE datname = current_database()",
-    )
-    .fetch_one(&mut database)
-    .await
-    .expect("read");
-    assert_eq!((deadlocks, families), (0, (SESSIONS + SIGN_INS) as i64));
+    assert_eq!(
+        deadlocks_and_families(&host).await,
+        (0, (SESSIONS + SIGN_INS) as i64)
+    );
+}
+
+/// Batches of refreshes, of uses of access tokens and of sign-ins lock the rows of the same token families and
+/// sessions.
+#[tokio::test]
+async fn concurrent_refreshes_uses_and_sign_ins_do_not_deadlock() {
+    const FAMILIES: usize = 24;
+    let unlimited = [
+        "token_requests_per_ip",
+        "login_pages_per_ip",
+        "sign_ins_per_user_name",
+        "sign_ins_per_ip",
+        "prompts_per_user",
+    ]
+    .map(|limit| format!("{limit} = {{ per_minute = 0, burst = 1 }}\n"));
+    let settings = format!("[rate_limits]\n{}", unlimited.concat());
+    let host = TestHost::start_on_with(Database::Postgres, &settings).await;
+    let ada = host.ada().await;
+    let (mut families, mut browsers) = (Vec::new(), Vec::new());
+    for _ in 0..FAMILIES {
+        let browser = Browser::new(&host.base);
+        let code = ada.sign_in_with(&browser, &OFFLINE).await;
+        let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
+        assert_eq!(status, StatusCode::OK, "{tokens}");
+        families.push(tokens);
+        browsers.push(browser);
+    }
+    let request = ada.application.request(&[("prompt", Some("none"))]);
+    for round in 1..6 {
+        // The order differs in each round, and between the uses, the refreshes and the sign-ins.
+        let order = |step| (0..FAMILIES).map(move |number| (number * step + round) % FAMILIES);
+        let uses = order(5).map(|place| userinfo(&host, families[place]["access_token"].text()));
+        let refreshes = order(7).map(async |place| {
+            let token = refresh_token(&families[place]);
+            (
+                place,
+                refresh(&host.base, &ada.application, token, &[]).await,
+            )
+        });
+        let sign_ins = order(11).map(|place| browsers[place].get(&request));
+        let (uses, refreshes, sign_ins) =
+            tokio::join!(join_all(uses), join_all(refreshes), join_all(sign_ins));
+        for page in sign_ins {
+            assert!(!page.parameter("code").is_empty());
+        }
+        for (status, answer) in uses {
+            assert_eq!(status, StatusCode::OK, "{answer}");
+        }
+        for (place, (status, tokens)) in refreshes {
+            assert_eq!(status, StatusCode::OK, "{tokens}");
+            families[place] = tokens;
+        }
+    }
+    assert_eq!(
+        deadlocks_and_families(&host).await,
+        (0, (6 * FAMILIES) as i64)
+    );
 }
 
 /// Concurrent sign-ins share their statements, so one that fails fails all of them. Then each is written by itself.

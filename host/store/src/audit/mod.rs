@@ -228,9 +228,6 @@ macro_rules! entries_where {
     };
 }
 
-/// Reads all entries of a range.
-const ALL_ENTRIES: &str = entries_where!("id >= $7 AND id < $8", "id DESC");
-
 /// A condition whose entries are ranges of indexes.
 struct IndexCondition {
     value: String,
@@ -305,6 +302,12 @@ const BY_ACTOR: [IndexRange; 2] = [
     indexed!("actor", "$4", " AND (user_id IS NULL OR actor <> user_id)"),
 ];
 
+/// All entries, by their ids.
+const ALL: [IndexRange; 1] = [IndexRange {
+    entries: entries_where!("id >= $7 AND id < $8", "id DESC"),
+    reach: "SELECT id FROM audit_entries WHERE id >= $2 AND id < $3 ORDER BY id DESC LIMIT 1 OFFSET $4",
+}];
+
 impl AuditFilter {
     /// The range of the entries' ids: from the first id, up to the second one (exclusive). Ids begin with the time.
     fn range(&self, before: Option<AuditId>) -> (String, String) {
@@ -316,6 +319,7 @@ impl AuditFilter {
         (first, end.unwrap_or_else(|| "g".to_owned()))
     }
 
+    /// The conditions that have an index, at least one.
     fn index_conditions(&self) -> Vec<IndexCondition> {
         let conditions: [(Option<String>, &'static [IndexRange]); 4] = [
             (
@@ -333,14 +337,21 @@ impl AuditFilter {
             ),
         ];
         let conditions = conditions.into_iter();
-        conditions
+        let mut conditions: Vec<IndexCondition> = conditions
             .filter_map(|(value, ranges)| {
                 Some(IndexCondition {
                     value: value?,
                     ranges,
                 })
             })
-            .collect()
+            .collect();
+        if conditions.is_empty() {
+            conditions.push(IndexCondition {
+                value: String::new(),
+                ranges: &ALL,
+            });
+        }
+        conditions
     }
 }
 
@@ -435,8 +446,9 @@ impl Store {
         let conditions = filter.index_conditions();
         let mut begin_with = conditions.first();
         let mut bounded = false;
-        // An entry in a range of one condition matches it, unless its value has several ranges.
-        if conditions.iter().map(|one| one.ranges.len()).sum::<usize>() > 1 {
+        // Each entry in the range of a single condition matches, unless its value has several ranges.
+        let ranges: usize = conditions.iter().map(|one| one.ranges.len()).sum();
+        if ranges > 1 || filter.action.is_some() {
             // The condition with the fewest matching entries reaches back furthest.
             let mut reaches = Vec::with_capacity(conditions.len());
             for condition in &conditions {
@@ -496,13 +508,8 @@ impl Store {
         end: &str,
         limit: u32,
     ) -> Result<Vec<StoredEntry>> {
-        let Some(condition) = begin_with else {
-            return self
-                .read_entries(ALL_ENTRIES, filter, first, end, limit)
-                .await;
-        };
         let mut entries = Vec::new();
-        for range in condition.ranges {
+        for range in begin_with.iter().flat_map(|condition| condition.ranges) {
             let read = self.read_entries(range.entries, filter, first, end, limit);
             entries.append(&mut read.await?);
         }

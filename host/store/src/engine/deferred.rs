@@ -4,20 +4,18 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::future::Future;
+use std::sync::LazyLock;
 
+use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::sql;
-use crate::engine::sql::{Argument, Connection};
+use crate::engine::sql::Connection;
 use crate::{Result, StoreError};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, UserId};
 
-/// The most rows of one statement. The database caches a plan for each number of rows.
-const ROWS: usize = 8;
-
-/// The records of a transaction's jobs, in their order.
+/// The records of a transaction's jobs.
 #[derive(Default)]
 pub(crate) struct Deferred {
     /// The changes, without duplicates.
@@ -119,10 +117,42 @@ pub(crate) fn restore(mark: &Mark) {
     });
 }
 
+// The repeated rows of unused placeholders count once.
+static CHANGES: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO changes (change) SELECT DISTINCT column1 FROM (VALUES {($)}) AS v",
+        0,
+    )
+});
+
+static USES: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO application_use (application_id, signed_in_at)
+         SELECT DISTINCT column1, column2 FROM (VALUES {($, $)}) AS v WHERE 1 = 1 ORDER BY column1
+         ON CONFLICT (application_id) DO UPDATE SET signed_in_at = excluded.signed_in_at
+         WHERE application_use.signed_in_at < excluded.signed_in_at",
+        0,
+    )
+});
+
+static ACCOUNT_USES: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO account_use (user_id, application_id, signed_in_at)
+         SELECT DISTINCT column1, column2, column3 FROM (VALUES {($, $, $)}) AS v WHERE 1 = 1
+         ORDER BY column1, column2
+         ON CONFLICT (user_id, application_id) DO UPDATE SET signed_in_at = excluded.signed_in_at
+         WHERE account_use.signed_in_at < excluded.signed_in_at",
+        0,
+    )
+});
+
 pub(crate) async fn insert_changes(db: &mut Connection, deferred: &Deferred) -> Result<()> {
-    for rows in deferred.changes.chunks(ROWS) {
-        let values = rows.iter().map(|change| [change.to_string().into()]);
-        insert(db, "INSERT INTO changes (change)", values, "").await?;
+    for rows in deferred.changes.chunks(MOST) {
+        let mut query = sql::query(CHANGES.sql_for(rows.len()));
+        for change in CHANGES.padded(rows) {
+            query = query.bind(change.to_string());
+        }
+        query.execute(&mut *db).await?;
     }
     Ok(())
 }
@@ -130,43 +160,26 @@ pub(crate) async fn insert_changes(db: &mut Connection, deferred: &Deferred) -> 
 /// Records the last use of each application, and of each by each user, in the order of their ids. If two transactions
 /// locked the same rows in different orders, they would deadlock, and PostgreSQL would roll one of them back.
 pub(crate) async fn write_uses(db: &mut Connection, deferred: &Deferred) -> Result<()> {
-    let uses = deferred
-        .uses
-        .iter()
-        .map(|(application, at)| (application, *at));
-    for rows in last_of_each(uses).chunks(ROWS) {
-        let values = rows
-            .iter()
-            .map(|(application, at)| [application.to_string().into(), at.millis().into()]);
-        insert(
-            db,
-            "INSERT INTO application_use (application_id, signed_in_at)",
-            values,
-            " ON CONFLICT (application_id) DO UPDATE SET signed_in_at = excluded.signed_in_at
-              WHERE application_use.signed_in_at < excluded.signed_in_at",
-        )
-        .await?;
+    let uses = deferred.uses.iter();
+    let uses = last_of_each(uses.map(|(application, at)| (application, *at)));
+    for rows in uses.chunks(MOST) {
+        let mut query = sql::query(USES.sql_for(rows.len()));
+        for (application, at) in USES.padded(rows) {
+            query = query.bind(application.to_string()).bind(at.millis());
+        }
+        query.execute(&mut *db).await?;
     }
-    let uses = deferred
-        .account_uses
-        .iter()
-        .map(|(user, application, at)| ((*user, application), *at));
-    for rows in last_of_each(uses).chunks(ROWS) {
-        let values = rows.iter().map(|((user, application), at)| {
-            [
-                user.to_string().into(),
-                application.to_string().into(),
-                at.millis().into(),
-            ]
-        });
-        insert(
-            db,
-            "INSERT INTO account_use (user_id, application_id, signed_in_at)",
-            values,
-            " ON CONFLICT (user_id, application_id) DO UPDATE SET signed_in_at = excluded.signed_in_at
-              WHERE account_use.signed_in_at < excluded.signed_in_at",
-        )
-        .await?;
+    let uses = deferred.account_uses.iter();
+    let uses = last_of_each(uses.map(|(user, application, at)| ((*user, application), *at)));
+    for rows in uses.chunks(MOST) {
+        let mut query = sql::query(ACCOUNT_USES.sql_for(rows.len()));
+        for ((user, application), at) in ACCOUNT_USES.padded(rows) {
+            query = query
+                .bind(user.to_string())
+                .bind(application.to_string())
+                .bind(at.millis());
+        }
+        query.execute(&mut *db).await?;
     }
     Ok(())
 }
@@ -179,33 +192,6 @@ fn last_of_each<K: Ord>(uses: impl Iterator<Item = (K, Timestamp)>) -> Vec<(K, T
         *last = (*last).max(at);
     }
     last.into_iter().collect()
-}
-
-/// Inserts several rows by one statement.
-async fn insert<const COLUMNS: usize>(
-    db: &mut Connection,
-    into: &str,
-    rows: impl Iterator<Item = [Argument; COLUMNS]>,
-    conflict: &str,
-) -> Result<()> {
-    let (mut statement, mut arguments) = (format!("{into} VALUES "), Vec::new());
-    for row in rows {
-        statement.push_str(if arguments.is_empty() { "(" } else { ", (" });
-        for (column, argument) in row.into_iter().enumerate() {
-            arguments.push(argument);
-            let comma = if column == 0 { "" } else { ", " };
-            // Writing to a `String` does not fail.
-            let _ = write!(statement, "{comma}${}", arguments.len());
-        }
-        statement.push(')');
-    }
-    statement.push_str(conflict);
-    let mut insert = sql::query(statement);
-    for argument in arguments {
-        insert = insert.bind(argument);
-    }
-    insert.execute(db).await?;
-    Ok(())
 }
 
 #[cfg(test)]

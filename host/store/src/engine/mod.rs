@@ -8,6 +8,7 @@ pub(crate) mod connect;
 pub(crate) mod connections;
 pub(crate) mod database_url;
 pub(crate) mod deferred;
+pub(crate) mod locked_rows;
 pub(crate) mod measurements;
 pub(crate) mod metrics;
 pub(crate) mod migrations;

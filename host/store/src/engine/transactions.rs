@@ -17,6 +17,7 @@ use crate::engine::changes::waiters::Waiters;
 use crate::engine::connections::Connections;
 use crate::engine::deferred;
 use crate::engine::deferred::Deferred;
+use crate::engine::locked_rows::{self, LockedRow};
 use crate::engine::measurements::Measurements;
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind};
@@ -27,8 +28,8 @@ pub(crate) type JobOutput = Box<dyn Any + Send>;
 
 /// The work of a job. It may be called more than once; only one call is committed.
 pub(crate) enum Work {
-    /// A function.
-    Separate(SeparateWork),
+    /// A function, and the row that it locks first.
+    Separate(Option<LockedRow>, SeparateWork),
     /// A write that shares its statements with the others of its kind in the transaction.
     Shared(SharedWork),
 }
@@ -46,12 +47,17 @@ pub(crate) trait SharedWrite: Sized + Send + Sync + 'static {
     /// one order, and do not deadlock.
     const RANK: u8;
 
-    /// Executes the writes. Returns their outputs, in their order. Rows are locked in the order of their keys, so that
-    /// concurrent transactions do not deadlock.
-    fn execute<'c>(
-        db: &'c mut Connection,
-        writes: &'c [&'c Self],
-    ) -> BoxFuture<'c, Result<Vec<Self::Output>>>;
+    /// The row that the write locks first. Further rows are locked in the order of their keys, so that concurrent
+    /// transactions do not deadlock.
+    fn locked_row(&self) -> Option<LockedRow> {
+        None
+    }
+
+    /// Executes the writes. Returns their outputs, in their order.
+    fn execute(
+        db: &mut Connection,
+        writes: &[&Self],
+    ) -> impl Future<Output = Result<Vec<Self::Output>>> + Send;
 }
 
 type AnyWrite = dyn Any + Send + Sync;
@@ -62,16 +68,33 @@ type ExecuteShared =
 pub(crate) struct SharedWork {
     kind: TypeId,
     rank: u8,
+    locked_row: Option<LockedRow>,
     write: Box<AnyWrite>,
     execute: ExecuteShared,
 }
 
 impl Work {
-    /// Its place among the others of a transaction that use the same session, or none.
-    pub(crate) const fn rank(&self) -> u8 {
+    /// Its place among the others of a transaction: the table of the row that it locks first, and its rank in it.
+    pub(crate) fn place(&self) -> (u8, u8) {
+        (self.table(), self.rank())
+    }
+
+    const fn rank(&self) -> u8 {
         match self {
-            Self::Separate(_) => 0,
+            Self::Separate(..) => 0,
             Self::Shared(work) => work.rank,
+        }
+    }
+
+    fn table(&self) -> u8 {
+        self.locked_row().map_or(0, LockedRow::table)
+    }
+
+    /// The row that it locks first.
+    pub(crate) const fn locked_row(&self) -> Option<LockedRow> {
+        match self {
+            Self::Separate(row, _) => *row,
+            Self::Shared(work) => work.locked_row,
         }
     }
 
@@ -89,6 +112,7 @@ impl SharedWork {
         Self {
             kind: TypeId::of::<W>(),
             rank: W::RANK,
+            locked_row: write.locked_row(),
             write: Box::new(write),
             execute: execute_shared::<W>,
         }
@@ -335,7 +359,14 @@ const fn waits_briefly(db: &Connection, isolation: Isolation) -> bool {
 /// Calls the jobs. Neighbours of one kind share a call, unless a failing job must fail by itself.
 async fn run_jobs(db: &mut Connection, jobs: &[&Work], isolation: Isolation) -> TransactionResult {
     let mut results = Vec::with_capacity(jobs.len());
+    let mut last_table = 0;
     for works in jobs.chunk_by(|one, next| isolation == Isolation::None && one.shares_with(next)) {
+        let table = works.first().map_or(0, |work| work.table());
+        if isolation == Isolation::None && table != last_table {
+            last_table = table;
+            let rows = jobs.iter().filter(|job| job.table() == table);
+            locked_rows::lock(db, rows.filter_map(|job| job.locked_row()).collect()).await?;
+        }
         let called = match isolation {
             Isolation::None => call_jobs(works, db).await,
             Isolation::Savepoints => call_at_savepoint(works, db).await?,
@@ -381,11 +412,11 @@ pub(crate) fn takes_too_long(error: &StoreError) -> bool {
 async fn call_jobs(works: &[&Work], db: &mut Connection) -> JobResult {
     let call = async {
         match works {
-            [Work::Separate(work)] => Ok(vec![work(db).await?]),
+            [Work::Separate(_, work)] => Ok(vec![work(db).await?]),
             works => {
                 let shared = works.iter().filter_map(|work| match work {
                     Work::Shared(work) => Some(work),
-                    Work::Separate(_) => None,
+                    Work::Separate(..) => None,
                 });
                 let shared: Vec<&SharedWork> = shared.collect();
                 match shared.first() {

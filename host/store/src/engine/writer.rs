@@ -23,6 +23,7 @@ use crate::engine::changes::waiters::Waiters;
 use crate::engine::checkpoints;
 use crate::engine::connect::Database;
 use crate::engine::connections::{Connections, Lease};
+use crate::engine::locked_rows::LockedRow;
 use crate::engine::measurements::Measurements;
 use crate::engine::transactions::{
     Isolation, JobOutput, SeparateWork, SharedWork, SharedWrite, TransactionError, Transactions,
@@ -30,7 +31,6 @@ use crate::engine::transactions::{
 };
 use crate::engine::under_way::RequestsUnderWay;
 use crate::{Result, StoreError};
-use assent_model::id::SessionId;
 use assent_telemetry::{SPANS, field, number};
 
 /// The most writes that share a commit.
@@ -49,7 +49,6 @@ const HURRIED: u8 = 8;
 
 struct Job {
     turn: Arc<Turn>,
-    session: Option<SessionId>,
     work: Work,
     queued: Instant,
     /// The span of the caller, which waits in it.
@@ -160,16 +159,16 @@ impl Writer {
             + Sync
             + 'static,
     {
-        self.write_in_session(None, input, work).await
+        self.write_to_row(None, input, work).await
     }
 
-    /// Executes a write like [`Self::write`], which uses a session and locks the session's row.
+    /// Executes a write like [`Self::write`], which locks this row before all others.
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub(crate) async fn write_in_session<I, T, F>(
+    pub(crate) async fn write_to_row<I, T, F>(
         &self,
-        session: Option<SessionId>,
+        row: Option<LockedRow>,
         input: I,
         work: F,
     ) -> Result<T>
@@ -189,7 +188,7 @@ impl Writer {
                 Ok(Box::new(work(connection, input).await?) as JobOutput)
             })
         });
-        self.execute(session, Work::Separate(work)).await
+        self.execute(Work::Separate(row, work)).await
     }
 
     /// Executes a write that shares its statements with the others of its kind.
@@ -197,31 +196,17 @@ impl Writer {
     /// # Errors
     /// As [`Self::write`].
     pub(crate) async fn share<W: SharedWrite>(&self, write: W) -> Result<W::Output> {
-        self.share_in_session(None, write).await
-    }
-
-    /// Executes a write like [`Self::share`], which uses a session and locks the session's row.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
-    pub(crate) async fn share_in_session<W: SharedWrite>(
-        &self,
-        session: Option<SessionId>,
-        write: W,
-    ) -> Result<W::Output> {
-        self.execute(session, Work::Shared(SharedWork::new(write)))
-            .await
+        self.execute(Work::Shared(SharedWork::new(write))).await
     }
 
     /// Executes a job with an output of this type.
-    async fn execute<T: 'static>(&self, session: Option<SessionId>, work: Work) -> Result<T> {
+    async fn execute<T: 'static>(&self, work: Work) -> Result<T> {
         let (reply, outcome) = oneshot::channel();
         let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
         let turn = Arc::new(Turn::default());
         let span = tracing::info_span!(target: SPANS, "store.write", batch_size = Empty);
         let job = Job {
             turn: Arc::clone(&turn),
-            session,
             work,
             queued: Instant::now(),
             span: span.clone(),
@@ -367,9 +352,7 @@ async fn run(queue: Arc<Queue>, transactions: Transactions) {
         for job in &batch {
             measurements.queue_waits.record_time(job.queued.elapsed());
         }
-        // Two batches that lock the same sessions in different orders would deadlock until PostgreSQL rolls one of them
-        // back, a second later.
-        batch.sort_by_key(|job| (job.session, job.work.rank()));
+        batch.sort_by_key(|job| job.work.place());
         // Jobs catch their own panics. A panic elsewhere ends this batch without a result for its callers, but does not
         // end the writer.
         let (span, size) = (batch_span(&batch), batch.len());
@@ -411,6 +394,10 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
         batch.retain(|job| !job.reply.is_closed());
         if batch.is_empty() {
             return;
+        }
+        if isolation == Isolation::Savepoints {
+            // Each job locks its row by itself, in the order of all transactions.
+            batch.sort_by_key(|job| (job.work.locked_row(), job.work.place()));
         }
         let jobs: Vec<_> = batch.iter().map(|job| &job.work).collect();
         let failure = match transactions.run(&jobs, isolation, deadline).await {

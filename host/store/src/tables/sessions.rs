@@ -4,37 +4,27 @@ pub(crate) mod logout;
 pub(crate) mod portal;
 pub(crate) mod saml_logouts;
 pub(crate) mod saml_participants;
+pub(crate) mod signed_in;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use crate::engine::batch::bulk_sql::BulkSql;
+use crate::engine::locked_rows::LockedRow;
 use crate::engine::sql;
-use crate::engine::sql::{Connection, DatabaseKind};
+use crate::engine::sql::Connection;
 
-use crate::engine::rows::{cell, digest, from_json, moment, parse, to_json};
+use crate::engine::rows::{cell, parse, to_json};
 use crate::{Result, Store, audit};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, DeviceId, SessionId, UserId};
 use assent_model::saml::{SessionBrowser, SessionEnd};
 use assent_model::secret::Digest;
-use assent_model::session::{Authentication, Session};
+use assent_model::session::Session;
 
 use saml_participants::ParticipantRow;
-
-crate::engine::sql::row! {
-    struct SessionRow {
-        id: String,
-        digest: String,
-        sid: String,
-        user_id: String,
-        auth_time: i64,
-        amr: String,
-        channel: Option<String>,
-        expires_at: i64,
-    }
-}
+use signed_in::SignedInSession;
 
 /// Adds the session that an approval began, with the device of the approval, and the location of its browser.
 pub(crate) async fn insert(
@@ -205,14 +195,6 @@ pub(crate) async fn leave_application(
     logout::queue(db, clients, now).await
 }
 
-/// On PostgreSQL an update of several rows locks them in the order of its plan, so that two batches could deadlock.
-static LOCK: LazyLock<BulkSql> = LazyLock::new(|| {
-    BulkSql::new(
-        "SELECT id FROM sessions WHERE id IN ({$}) ORDER BY id FOR NO KEY UPDATE",
-        0,
-    )
-});
-
 static LOCK_OPEN: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         "UPDATE sessions SET signed_out = 0, used_at = v.column2 FROM (VALUES {($, $)}) AS v
@@ -221,27 +203,26 @@ static LOCK_OPEN: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Returns those of the sessions that are open, and records their uses at these times. Until the commit they cannot be
-/// ended: a logout that waits for such a row sees everything that this transaction stores about the session.
-pub(crate) async fn lock_open_sessions(
-    db: &mut Connection,
+/// The latest use of each session.
+pub(crate) fn latest_uses(
     uses: impl Iterator<Item = (SessionId, Timestamp)>,
-) -> Result<HashSet<SessionId>> {
+) -> Vec<(SessionId, Timestamp)> {
     let mut latest: BTreeMap<SessionId, Timestamp> = BTreeMap::new();
     for (id, now) in uses {
         let known = latest.entry(id).or_insert(now);
         *known = (*known).max(now);
     }
-    let uses: Vec<(SessionId, Timestamp)> = latest.into_iter().collect();
-    if uses.len() > 1 && db.kind() == DatabaseKind::Postgres {
-        let mut query = sql::query(LOCK.sql_for(uses.len()));
-        for (id, _) in LOCK.padded(&uses) {
-            query = query.bind(id.to_string());
-        }
-        query.execute(&mut *db).await?;
-    }
+    latest.into_iter().collect()
+}
+
+/// Returns those of the sessions that are open, and records their uses at these times. Until the commit they cannot be
+/// ended: a logout that waits for such a row sees everything that this transaction stores about the session.
+pub(crate) async fn lock_open_sessions(
+    db: &mut Connection,
+    uses: &[(SessionId, Timestamp)],
+) -> Result<HashSet<SessionId>> {
     let mut query = sql::query_as::<(String,)>(LOCK_OPEN.sql_for(uses.len()));
-    for (id, now) in LOCK_OPEN.padded(&uses) {
+    for (id, now) in LOCK_OPEN.padded(uses) {
         query = query.bind(id.to_string()).bind(now.millis());
     }
     let open = query.fetch_all(db).await?.into_iter();
@@ -255,7 +236,7 @@ pub(crate) async fn lock_open_session(
     id: SessionId,
     now: Timestamp,
 ) -> Result<bool> {
-    let open = lock_open_sessions(db, std::iter::once((id, now))).await?;
+    let open = lock_open_sessions(db, &[(id, now)]).await?;
     Ok(!open.is_empty())
 }
 
@@ -274,43 +255,19 @@ impl Store {
             .transpose()
     }
 
-    /// The session with this id and the digest of its cookie, if it has not ended at `now`.
+    /// The session with this id and its user, if it has not ended at `now`.
     pub async fn open_session(
         &self,
         id: SessionId,
         now: Timestamp,
-    ) -> Result<Option<(Session, Digest)>> {
-        let row: Option<SessionRow> = sql::query_as(
-            "SELECT id, digest, sid, user_id, auth_time, amr, channel, expires_at FROM sessions
-             WHERE id = $1 AND ended_at IS NULL AND expires_at > $2",
-        )
-        .bind(id.to_string())
-        .bind(now.millis())
-        .fetch_optional(self.readers.lookups())
-        .await?;
-        row.map(|row| {
-            let session = Session {
-                id: parse(&row.id, cell("sessions", "id", &row.id))?,
-                sid: row.sid,
-                user_id: parse(&row.user_id, cell("sessions", "user_id", &row.id))?,
-                authentication: Authentication {
-                    at: moment(row.auth_time),
-                    amr: from_json(&row.amr, cell("sessions", "amr", &row.id))?,
-                    channel: row.channel,
-                },
-                expires_at: moment(row.expires_at),
-            };
-            Ok((
-                session,
-                digest(&row.digest, cell("sessions", "digest", &row.id))?,
-            ))
-        })
-        .transpose()
+    ) -> Result<Option<SignedInSession>> {
+        let found = self.lookups.sessions.call(id.to_string()).await?;
+        Ok(found.filter(|found| found.session.expires_at > now))
     }
 
     /// Postpones the end of an open session to `until`. Nothing happens if it ends later already.
     pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
-        self.writer.write_in_session(Some(id), (), move |db, ()| {
+        self.writer.write_to_row(Some(LockedRow::Session(id)), (), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE sessions SET expires_at = $2 WHERE id = $1 AND expires_at < $2 AND ended_at IS NULL",

@@ -16,6 +16,7 @@ use assent_model::secret::{Digest, Secret, Token};
 use assent_model::session::{Authentication, Session};
 use assent_model::token::prefix;
 use assent_model::user::{LifecycleState, User};
+use assent_store::SignedInSession;
 
 /// A use of a session moves its end only by at least this time, so that not every use is a write.
 const BETWEEN_MOVES: Duration = Duration::from_secs(60);
@@ -42,17 +43,12 @@ pub async fn current(
         .store
         .open_session(SessionId::from_bytes(token.id()), services.now())
         .await?;
-    let Some((session, digest)) = found else {
+    let Some(found) = found.filter(|found| found.digest == token.digest() && may_sign_in(found))
+    else {
         return Ok(None);
     };
-    if digest != token.digest() {
-        return Ok(None);
-    }
-    let user = services.store.user(session.user_id).await?;
-    let Some(user) = user.filter(|user| user.state == LifecycleState::Active) else {
-        return Ok(None);
-    };
-    let session = prolong(services, session).await?;
+    let session = prolong(services, found.session).await?;
+    let user = found.user;
     Ok(Some(BrowserSession { session, user }))
 }
 
@@ -118,12 +114,18 @@ pub async fn open(
     id: SessionId,
 ) -> Result<Option<(BrowserSession, Digest)>, InternalError> {
     let found = services.store.open_session(id, services.now()).await?;
-    let Some((session, digest)) = found else {
-        return Ok(None);
-    };
-    let user = services.store.user(session.user_id).await?;
-    let user = user.filter(|user| user.state == LifecycleState::Active);
-    Ok(user.map(|user| (BrowserSession { session, user }, digest)))
+    Ok(found.filter(may_sign_in).map(|found| {
+        let SignedInSession {
+            session,
+            digest,
+            user,
+        } = found;
+        (BrowserSession { session, user }, digest)
+    }))
+}
+
+fn may_sign_in(found: &SignedInSession) -> bool {
+    found.user.state == LifecycleState::Active
 }
 
 /// Ends the session, revokes the tokens that were issued in it except those for `offline_access`, and signs the user

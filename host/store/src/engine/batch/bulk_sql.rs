@@ -17,23 +17,28 @@ pub(crate) struct BulkSql {
 impl BulkSql {
     /// Creates the statements from a template. In it, `{$}` stands for the placeholders of all ids, `$1, $2, ...`, and
     /// `{($, $)}` for those of all rows with this many columns. Their numbers follow the `before` placeholders that the
-    /// text itself contains.
+    /// text itself contains. A template with several such groups has the same number of rows in each.
     pub(crate) fn new(text: &str, before: usize) -> Self {
-        let (head, rest) = text.split_once('{').unwrap_or((text, ""));
-        let (row, tail) = rest.split_once('}').unwrap_or(("", rest));
-        let is_in_order = is_numbered_once(head, before) && !tail.contains('$');
+        let mut parts = text.split('{');
+        let head = parts.next().unwrap_or_default();
+        let groups: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('}')).collect();
+        let is_in_order =
+            is_numbered_once(head, before) && groups.iter().all(|(_, tail)| !tail.contains('$'));
         let texts = SIZES.map(|size| {
             let mut next = before;
-            let rows: Vec<String> = std::iter::repeat_n(row, size)
-                .map(|row| number_placeholders(row, &mut next))
-                .collect();
-            let numbered = Arc::from(format!("{head}{}{tail}", rows.join(", ")));
-            let text = if is_in_order {
-                let rows = vec![row; size].join(", ");
-                let anonymous = format!("{}{rows}{tail}", without_numbers(head));
-                StatementText::of_bulk(numbered, Arc::from(anonymous.replace('$', "?")))
-            } else {
-                numbered.into()
+            let mut numbered = head.to_owned();
+            let mut anonymous = without_numbers(head);
+            for (row, tail) in &groups {
+                let rows: Vec<String> = (0..size)
+                    .map(|_| number_placeholders(row, &mut next))
+                    .collect();
+                numbered.extend([&rows.join(", "), *tail]);
+                anonymous.extend([&vec![*row; size].join(", "), *tail]);
+            }
+            let numbered = Arc::from(numbered);
+            let text = match is_in_order {
+                true => StatementText::of_bulk(numbered, anonymous.replace('$', "?").into()),
+                false => numbered.into(),
             };
             (size, text)
         });
@@ -48,10 +53,17 @@ impl BulkSql {
 
     /// These rows, and the last one again for each unused placeholder of their statement.
     pub(crate) fn padded<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
-        let size = SIZES
-            .into_iter()
-            .find(|size| *size >= rows.len())
-            .unwrap_or(rows.len());
+        self.padded_to(rows, rows.len())
+    }
+
+    /// These rows, and the last one again for each unused placeholder of the statement for `count` rows.
+    pub(crate) fn padded_to<'r, T>(
+        &self,
+        rows: &'r [T],
+        count: usize,
+    ) -> impl Iterator<Item = &'r T> {
+        let size = SIZES.into_iter().find(|size| *size >= count);
+        let size = size.unwrap_or(count);
         rows.iter()
             .chain(rows.last().into_iter().cycle())
             .take(if rows.is_empty() { 0 } else { size })
@@ -128,6 +140,20 @@ mod tests {
             rows.sql_for(1).for_sqlite(),
             "UPDATE t SET a = ? FROM (VALUES (?, ?)) AS v"
         );
+    }
+
+    #[test]
+    fn each_group_has_a_row_for_each_number() {
+        let groups = BulkSql::new("WITH a AS (VALUES {($, $)}) INSERT INTO t VALUES {($)}", 0);
+        assert_eq!(
+            text(&groups, 2),
+            "WITH a AS (VALUES ($1, $2), ($3, $4)) INSERT INTO t VALUES ($5), ($6)"
+        );
+        assert_eq!(
+            groups.sql_for(1).for_sqlite(),
+            "WITH a AS (VALUES (?, ?)) INSERT INTO t VALUES (?)"
+        );
+        assert!(groups.padded_to(&[1], 3).eq(&[1; 4]));
     }
 
     #[test]

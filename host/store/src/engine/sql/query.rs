@@ -117,10 +117,7 @@ pub fn query(text: impl Into<StatementText>) -> Query {
 
 /// Returns a statement with rows that are read as `R`.
 pub fn query_as<R: FromRow>(text: impl Into<StatementText>) -> QueryAs<R> {
-    QueryAs {
-        query: query(text),
-        row: PhantomData,
-    }
+    query(text).with_rows()
 }
 
 #[cfg(debug_assertions)]
@@ -161,6 +158,14 @@ impl Query {
     pub const fn persistent(mut self, persistent: bool) -> Self {
         self.prepared_once = persistent;
         self
+    }
+
+    /// Returns the statement with rows that are read as `R`.
+    pub const fn with_rows<R: FromRow>(self) -> QueryAs<R> {
+        QueryAs {
+            query: self,
+            row: PhantomData,
+        }
     }
 
     /// Executes the statement. Returns the number of rows that it inserted, updated or deleted.

@@ -210,8 +210,10 @@ async fn gathered(
 fn job() -> Job {
     Job {
         turn: Arc::default(),
-        session: None,
-        work: Work::Separate(Box::new(|_| Box::pin(async { Err(StoreError::Closed) }))),
+        work: Work::Separate(
+            None,
+            Box::new(|_| Box::pin(async { Err(StoreError::Closed) })),
+        ),
         queued: Instant::now(),
         span: Span::none(),
         reply: oneshot::channel().0,

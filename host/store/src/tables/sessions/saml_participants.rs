@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::engine::sql;
-use crate::engine::sql::Connection;
+use crate::engine::sql::{Connection, Query};
 
 use crate::engine::batch::bulk_sql::{BulkSql, MOST, first_of_each};
 use crate::engine::rows::{Cell, cell, parse};
@@ -59,26 +59,46 @@ pub(crate) fn name_id(format: &str, value: String, cell: Cell<'_>) -> Result<Nam
     Ok(NameId { format, value })
 }
 
-/// Stores that a service provider participates in a session, and the NameID of the user there.
-pub(crate) async fn insert_participation(
-    db: &mut Connection,
-    participation: &Participation,
-) -> Result<()> {
-    sql::query(
+/// The repeated rows of unused placeholders count once.
+static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
         "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, name_key, session_index)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         SELECT DISTINCT column1, column2, column3, column4, column5, column6, column7
+         FROM (VALUES {($, $, $, $, $, $, $)}) AS v WHERE 1 = 1 ORDER BY column1, column2, column4
          ON CONFLICT (sid, application_id, name_format)
          DO UPDATE SET name = excluded.name, name_key = excluded.name_key",
+        0,
     )
-    .bind(&participation.sid)
-    .bind(participation.application.to_string())
-    .bind(participation.user_id.to_string())
-    .bind(participation.name_id.format.uri())
-    .bind(&participation.name_id.value)
-    .bind(name_key(&participation.name_id.value))
-    .bind(participation.session_index.to_text())
-    .execute(db)
-    .await?;
+});
+
+/// Stores that service providers participate in sessions, and the NameIDs of the users there. Of several with one
+/// NameID format, the last one counts.
+pub(crate) async fn insert_participations(
+    db: &mut Connection,
+    participations: &[&Participation],
+) -> Result<()> {
+    let latest: Vec<&Participation> = participations.iter().rev().copied().collect();
+    let rows = first_of_each(&latest, |one| {
+        (
+            one.sid.clone(),
+            one.application.clone(),
+            one.name_id.format.uri(),
+        )
+    });
+    for rows in rows.chunks(MOST) {
+        let mut query = sql::query(INSERT.sql_for(rows.len()));
+        for participation in INSERT.padded(rows) {
+            query = query
+                .bind(&participation.sid)
+                .bind(participation.application.to_string())
+                .bind(participation.user_id.to_string())
+                .bind(participation.name_id.format.uri())
+                .bind(&participation.name_id.value)
+                .bind(name_key(&participation.name_id.value))
+                .bind(participation.session_index.to_text());
+        }
+        query.execute(&mut *db).await?;
+    }
     Ok(())
 }
 
@@ -99,22 +119,22 @@ pub(crate) async fn join_applications(db: &mut Connection, codes: &[&CodeGrant])
     for codes in codes.chunks(MOST) {
         let mut query = sql::query(JOIN.sql_for(codes.len()));
         for code in JOIN.padded(codes) {
-            let subject = code
-                .claims
-                .get("sub")
-                .and_then(|sub| sub.as_str())
-                .ok_or_else(|| {
-                    cell("token_families", "claims", &code.id.to_string()).unexpected()
-                })?;
-            query = query
-                .bind(&code.context.sid)
-                .bind(code.application.to_string())
-                .bind(code.subject.user_id.to_string())
-                .bind(subject.to_owned());
+            query = bind_application(query, code)?;
         }
         query.execute(&mut *db).await?;
     }
     Ok(())
+}
+
+/// Binds the columns of the row by which the application of a code participates in its session.
+pub(crate) fn bind_application(query: Query, code: &CodeGrant) -> Result<Query> {
+    let subject = code.claims.get("sub").and_then(|sub| sub.as_str());
+    let unexpected = || cell("token_families", "claims", &code.id.to_string()).unexpected();
+    Ok(query
+        .bind(&code.context.sid)
+        .bind(code.application.to_string())
+        .bind(code.subject.user_id.to_string())
+        .bind(subject.ok_or_else(unexpected)?.to_owned()))
 }
 
 impl Store {

@@ -3,8 +3,6 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use futures_util::future::BoxFuture;
-
 use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
@@ -16,11 +14,8 @@ impl SharedWrite for MessageClaim {
     type Output = ReplayCheck;
     const RANK: u8 = 1;
 
-    fn execute<'c>(
-        db: &'c mut Connection,
-        writes: &'c [&'c Self],
-    ) -> BoxFuture<'c, Result<Vec<ReplayCheck>>> {
-        Box::pin(claim_all(db, writes))
+    async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<ReplayCheck>> {
+        claim_all(db, writes).await
     }
 }
 

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use futures_util::future::BoxFuture;
-
 use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
 use crate::engine::rows::to_json;
 use crate::engine::sql;
@@ -53,23 +51,17 @@ impl SharedWrite for ArrivedRequest {
     type Output = ReplayCheck;
     const RANK: u8 = 2;
 
-    fn execute<'c>(
-        db: &'c mut Connection,
-        writes: &'c [&'c Self],
-    ) -> BoxFuture<'c, Result<Vec<ReplayCheck>>> {
-        Box::pin(store(db, writes))
+    async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<ReplayCheck>> {
+        store(db, writes).await
     }
 }
 
 impl SharedWrite for ArrivedBrowser {
     type Output = Option<ClaimedRow>;
-    const RANK: u8 = 5;
+    const RANK: u8 = 6;
 
-    fn execute<'c>(
-        db: &'c mut Connection,
-        writes: &'c [&'c Self],
-    ) -> BoxFuture<'c, Result<Vec<Option<ClaimedRow>>>> {
-        Box::pin(claim(db, writes))
+    async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<Option<ClaimedRow>>> {
+        claim(db, writes).await
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::sql;
-use crate::engine::sql::Connection;
+use crate::engine::sql::{Connection, Query};
 
 use crate::engine::batch::loader::Row;
 use crate::engine::rows::{cell, digest, from_json, moment, parse, to_json};
@@ -87,14 +87,24 @@ impl Row for CodeRow {
     }
 }
 
+/// The columns of a code's row.
+macro_rules! code_columns {
+    () => {
+        "id, code_digest, application_id, redirect_uri, code_challenge, scopes, user_id, account_id, session_id,
+         context, claims, offline, created_at, code_expires_at, retain_until"
+    };
+}
+pub(crate) use code_columns;
+
 /// Stores a code. Without an exchange, its row lasts no longer than the code, because it contains the claims of plugins
 /// about a user.
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO token_families (id, code_digest, application_id, redirect_uri, code_challenge, scopes, user_id,
-                                     account_id, session_id, context, claims, offline, created_at, code_expires_at,
-                                     retain_until)
-         VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT (id) DO NOTHING",
+        concat!(
+            "INSERT INTO token_families (",
+            code_columns!(),
+            ") VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT (id) DO NOTHING"
+        ),
         0,
     )
 });
@@ -104,28 +114,39 @@ pub(crate) async fn insert_all(db: &mut Connection, codes: &[&CodeGrant]) -> Res
     for codes in codes.chunks(MOST) {
         let mut query = sql::query(INSERT.sql_for(codes.len()));
         for code in INSERT.padded(codes) {
-            query = query
-                .bind(code.id.to_string())
-                .bind(code.digest.to_text())
-                .bind(code.application.to_string())
-                .bind(to_json(&code.redirect_uri)?)
-                .bind(code.code_challenge.as_ref().map(to_json).transpose()?)
-                .bind(code.scopes.to_string())
-                .bind(code.subject.user_id.to_string())
-                .bind(code.subject.account_id.to_string())
-                .bind(code.subject.session_id.to_string())
-                .bind(to_json(&code.context)?)
-                .bind(to_json(&code.claims)?)
-                .bind(code.scopes.has(Scope::OfflineAccess))
-                .bind(code.created_at.millis())
-                .bind(code.expires_at.millis())
-                .bind(code.expires_at.millis());
+            query = bind_code(query, code)?;
         }
-        if query.execute(&mut *db).await? != codes.len() as u64 {
-            return Err(StoreError::Internal("two codes have the same id"));
-        }
+        check_inserted(query.execute(&mut *db).await?, codes.len())?;
     }
     Ok(())
+}
+
+/// Binds the columns of a code's row, in the order of [`code_columns!`].
+pub(crate) fn bind_code(query: Query, code: &CodeGrant) -> Result<Query> {
+    Ok(query
+        .bind(code.id.to_string())
+        .bind(code.digest.to_text())
+        .bind(code.application.to_string())
+        .bind(to_json(&code.redirect_uri)?)
+        .bind(code.code_challenge.as_ref().map(to_json).transpose()?)
+        .bind(code.scopes.to_string())
+        .bind(code.subject.user_id.to_string())
+        .bind(code.subject.account_id.to_string())
+        .bind(code.subject.session_id.to_string())
+        .bind(to_json(&code.context)?)
+        .bind(to_json(&code.claims)?)
+        .bind(code.scopes.has(Scope::OfflineAccess))
+        .bind(code.created_at.millis())
+        .bind(code.expires_at.millis())
+        .bind(code.expires_at.millis()))
+}
+
+/// Checks that each code has its own row.
+pub(crate) fn check_inserted(inserted: u64, codes: usize) -> Result<()> {
+    match inserted == codes as u64 {
+        true => Ok(()),
+        false => Err(StoreError::Internal("two codes have the same id")),
+    }
 }
 
 pub(crate) async fn revoke(db: &mut Connection, family: FamilyId, now: Timestamp) -> Result<()> {

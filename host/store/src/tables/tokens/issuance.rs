@@ -5,14 +5,13 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-
 use super::family::revoke;
 use super::issuance_requests::{Redemption, RedemptionRequest, Rotation, RotationRequest};
 use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
+use crate::engine::locked_rows::LockedRow;
 use crate::engine::rows::{cell, epoch_number};
 use crate::engine::sql;
-use crate::engine::sql::{Connection, DatabaseKind};
+use crate::engine::sql::Connection;
 use crate::engine::transactions::SharedWrite;
 use crate::tables::groups::access::in_assigned_group;
 use crate::{Result, Store, audit};
@@ -21,25 +20,27 @@ use assent_model::id::FamilyId;
 
 impl SharedWrite for RedemptionRequest {
     type Output = Redemption;
-    const RANK: u8 = 3;
+    const RANK: u8 = 4;
 
-    fn execute<'c>(
-        db: &'c mut Connection,
-        writes: &'c [&'c Self],
-    ) -> BoxFuture<'c, Result<Vec<Redemption>>> {
-        Box::pin(redeem(db, writes))
+    fn locked_row(&self) -> Option<LockedRow> {
+        Some(LockedRow::Family(self.family))
+    }
+
+    async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<Redemption>> {
+        redeem(db, writes).await
     }
 }
 
 impl SharedWrite for RotationRequest {
     type Output = Rotation;
-    const RANK: u8 = 4;
+    const RANK: u8 = 5;
 
-    fn execute<'c>(
-        db: &'c mut Connection,
-        writes: &'c [&'c Self],
-    ) -> BoxFuture<'c, Result<Vec<Rotation>>> {
-        Box::pin(rotate(db, writes))
+    fn locked_row(&self) -> Option<LockedRow> {
+        Some(LockedRow::Family(self.family))
+    }
+
+    async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<Rotation>> {
+        rotate(db, writes).await
     }
 }
 
@@ -92,27 +93,6 @@ macro_rules! holder_is_active {
     };
 }
 
-static LOCK: LazyLock<BulkSql> = LazyLock::new(|| {
-    BulkSql::new(
-        "SELECT id FROM token_families WHERE id IN ({$}) ORDER BY id FOR NO KEY UPDATE",
-        0,
-    )
-});
-
-/// Locks the rows of several families in the order of their ids on PostgreSQL. The statements of a batch lock first
-/// those that they change, and then the others, so that two batches would deadlock. SQLite has one writer.
-async fn lock_families(db: &mut Connection, families: &[FamilyId]) -> Result<()> {
-    if families.len() < 2 || db.kind() == DatabaseKind::Sqlite {
-        return Ok(());
-    }
-    let mut query = sql::query(LOCK.sql_for(families.len()));
-    for family in LOCK.padded(families) {
-        query = query.bind(family.to_string());
-    }
-    query.execute(db).await?;
-    Ok(())
-}
-
 static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         concat!(
@@ -130,8 +110,6 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
 
 async fn redeem(db: &mut Connection, requests: &[&RedemptionRequest]) -> Result<Vec<Redemption>> {
     let first = first_of_each(requests, |redeeming| redeeming.family);
-    let families: Vec<FamilyId> = first.iter().map(|redeeming| redeeming.family).collect();
-    lock_families(db, &families).await?;
     let mut query = sql::query_as::<(String, i64)>(REDEEM.sql_for(first.len())).bind("{}");
     for redeeming in REDEEM.padded(&first) {
         query = query
@@ -198,9 +176,6 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
 
 async fn rotate(db: &mut Connection, requests: &[&RotationRequest]) -> Result<Vec<Rotation>> {
     let first = first_of_each(requests, |rotating| (rotating.family, rotating.counter));
-    let mut families: Vec<FamilyId> = first.iter().map(|rotating| rotating.family).collect();
-    families.dedup();
-    lock_families(db, &families).await?;
     let mut query = sql::query_as::<(String, i64, i64)>(ROTATE.sql_for(first.len()));
     for rotating in ROTATE.padded(&first) {
         query = query

@@ -12,7 +12,10 @@ mod state_rows;
 
 pub(crate) use epochs::begin_epoch;
 pub use family::TokenFamily;
-pub(crate) use family::{CODE_BY_ID, CodeRow, FAMILY_BY_ID, FamilyRow, insert_all, revoke};
+pub(crate) use family::{
+    CODE_BY_ID, CodeRow, FAMILY_BY_ID, FamilyRow, bind_code, check_inserted, code_columns,
+    insert_all, revoke,
+};
 pub use issuance_requests::{NewAccess, Redemption, Rotation, RotationRequest};
 pub use state::{ClientTokenState, FamilyState};
 pub(crate) use state_rows::{

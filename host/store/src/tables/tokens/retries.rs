@@ -1,11 +1,17 @@
 //! The retry of a refresh, of which there is at most one.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::family::revoke;
 use super::issuance::next_counter;
 use super::issuance_requests::{NewAccess, Rotation};
+use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
+use crate::engine::locked_rows::LockedRow;
 use crate::engine::rows::epoch_number;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::engine::transactions::SharedWrite;
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -24,23 +30,48 @@ const ANSWER: &str = "UPDATE token_families
     WHERE id = $1 AND counter = $2 AND retry_at = $3 AND used_counter < counter AND revoked_at IS NULL
     RETURNING (SELECT MAX(epoch) FROM token_epochs)";
 
+/// The use of an access token that a refresh returned.
+#[derive(Clone, Copy)]
+struct TokenUse {
+    family: FamilyId,
+    counter: u32,
+}
+
+static USE: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "UPDATE token_families SET used_counter = v.column2 FROM (VALUES {($, $)}) AS v
+         WHERE token_families.id = v.column1 AND counter = v.column2 AND used_counter < v.column2
+         RETURNING token_families.id, used_counter",
+        0,
+    )
+});
+
+impl SharedWrite for TokenUse {
+    type Output = bool;
+    const RANK: u8 = 3;
+
+    fn locked_row(&self) -> Option<LockedRow> {
+        Some(LockedRow::Family(self.family))
+    }
+
+    async fn execute(db: &mut Connection, uses: &[&Self]) -> Result<Vec<bool>> {
+        let row = |used: &Self| (used.family.to_string(), i64::from(used.counter));
+        let first = first_of_each(uses, row);
+        let mut query = sql::query_as::<(String, i64)>(USE.sql_for(first.len()));
+        for used in USE.padded(&first) {
+            query = query.bind(used.family.to_string()).bind(used.counter);
+        }
+        let changed = query.fetch_all(db).await?.into_iter();
+        let mut changed: HashSet<(String, i64)> = changed.collect();
+        Ok(uses.iter().map(|used| changed.remove(&row(used))).collect())
+    }
+}
+
 impl Store {
     /// Records that the access token of the last refresh was used, so that the refresh cannot be retried. Returns
     /// whether it was the last refresh, and the first use.
     pub async fn record_token_use(&self, family: FamilyId, counter: u32) -> Result<bool> {
-        self.write((), move |db, ()| {
-            Box::pin(async move {
-                let changed = sql::query(
-                    "UPDATE token_families SET used_counter = $2 WHERE id = $1 AND counter = $2 AND used_counter < $2",
-                )
-                .bind(family.to_string())
-                .bind(counter)
-                .execute(db)
-                .await?;
-                Ok(changed > 0)
-            })
-        })
-        .await
+        self.writer.share(TokenUse { family, counter }).await
     }
 
     /// Answers the retry of a refresh after the loss of its response. The retry was requested at `retry_at`, with the
@@ -55,21 +86,22 @@ impl Store {
         reuse: Entry,
         now: Timestamp,
     ) -> Result<Rotation> {
-        self.write(reuse, move |db, reuse| {
-            Box::pin(async move {
-                let first = next_counter(counter, family)?;
-                if let Some(epoch) = replace_first(db, family, first, retry_at, access).await? {
-                    return Ok(Rotation::Rotated {
-                        counter: next_counter(first, family)?,
-                        epoch,
-                    });
-                }
-                revoke(db, family, now).await?;
-                audit::append(db, std::slice::from_ref(reuse)).await?;
-                Ok(Rotation::Reused)
+        self.writer
+            .write_to_row(Some(LockedRow::Family(family)), reuse, move |db, reuse| {
+                Box::pin(async move {
+                    let first = next_counter(counter, family)?;
+                    if let Some(epoch) = replace_first(db, family, first, retry_at, access).await? {
+                        return Ok(Rotation::Rotated {
+                            counter: next_counter(first, family)?,
+                            epoch,
+                        });
+                    }
+                    revoke(db, family, now).await?;
+                    audit::append(db, std::slice::from_ref(reuse)).await?;
+                    Ok(Rotation::Reused)
+                })
             })
-        })
-        .await
+            .await
     }
 
     /// Withdraws an unanswered retry, so that another one is possible.
@@ -79,7 +111,7 @@ impl Store {
         counter: u32,
         retry_at: Timestamp,
     ) -> Result<()> {
-        self.write((), move |db, ()| {
+        self.writer.write_to_row(Some(LockedRow::Family(family)), (), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE token_families SET retry_at = 0 WHERE id = $1 AND counter = $2 AND retry_at = $3",

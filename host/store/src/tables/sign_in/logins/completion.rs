@@ -1,18 +1,22 @@
 //! The completion of a login, in one transaction.
 
-use futures_util::future::BoxFuture;
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
+use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::deferred;
-use crate::engine::rows::to_json;
+use crate::engine::locked_rows::LockedRow;
+use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql;
-use crate::engine::sql::Connection;
+use crate::engine::sql::{Connection, DatabaseKind};
 use crate::engine::transactions::SharedWrite;
 use crate::tables::devices::locks;
-use crate::tables::sessions::saml_participants;
+use crate::tables::sessions::saml_participants::{self, bind_application};
 use crate::tables::users::sign_ins;
 
 use crate::tables::sign_in::consents;
 use crate::tables::sign_in::consents::ConsentGrant;
+use crate::tables::tokens::{bind_code, check_inserted, code_columns};
 use crate::tables::{accounts, sessions, tokens};
 use crate::{Result, Store, Transition, audit};
 use assent_model::audit::{Entry, Origin};
@@ -127,6 +131,13 @@ impl IssuedGrant {
         }
     }
 
+    const fn participation(&self) -> Option<&Participation> {
+        match self {
+            Self::Assertion(_, participation) => participation.as_ref(),
+            Self::Code(_) => None,
+        }
+    }
+
     fn code(&self) -> Option<FamilyId> {
         self.code_grant().map(|code| code.id)
     }
@@ -150,14 +161,13 @@ impl Store {
     ) -> Result<Transition> {
         let used = self.unrecorded_use(Some(&grant), now);
         let recorded = used.clone();
-        let session = Some(grant.session());
         let answer = SessionAnswer {
             grant,
             record,
             used,
             now,
         };
-        let outcome = self.writer.share_in_session(session, answer).await?;
+        let outcome = self.writer.share(answer).await?;
         self.remember_use(outcome, recorded, now);
         Ok(outcome)
     }
@@ -178,12 +188,12 @@ impl Store {
         };
         let used = self.unrecorded_use(grant, now);
         let recorded = used.clone();
-        let session = match &completion {
-            Completion::Resume { grant, .. } => Some(grant.session()),
+        let row = match &completion {
+            Completion::Resume { grant, .. } => Some(LockedRow::Session(grant.session())),
             Completion::NewSession { .. } | Completion::GiveUp { .. } => None,
         };
         let (writer, input) = (&self.writer, (completion, used));
-        let write = writer.write_in_session(session, input, move |db, (completion, used)| {
+        let write = writer.write_to_row(row, input, move |db, (completion, used)| {
             Box::pin(async move {
                 let outcome = complete(db, id, completion, now).await?;
                 if outcome.is_done() {
@@ -239,13 +249,14 @@ struct SessionAnswer {
 
 impl SharedWrite for SessionAnswer {
     type Output = Transition;
-    const RANK: u8 = 6;
+    const RANK: u8 = 7;
 
-    fn execute<'c>(
-        db: &'c mut Connection,
-        writes: &'c [&'c Self],
-    ) -> BoxFuture<'c, Result<Vec<Transition>>> {
-        Box::pin(answer_all(db, writes))
+    fn locked_row(&self) -> Option<LockedRow> {
+        Some(LockedRow::Session(self.grant.session()))
+    }
+
+    async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<Transition>> {
+        answer_all(db, writes).await
     }
 }
 
@@ -253,33 +264,106 @@ async fn answer_all(db: &mut Connection, answers: &[&SessionAnswer]) -> Result<V
     let uses = answers
         .iter()
         .map(|answer| (answer.grant.session(), answer.now));
-    let open = sessions::lock_open_sessions(db, uses).await?;
-    let is_open = |answer: &SessionAnswer| open.contains(&answer.grant.session());
-    let codes = answers.iter().filter(|answer| is_open(answer));
-    let codes: Vec<&CodeGrant> = codes
+    let uses = sessions::latest_uses(uses);
+    let codes: Vec<&CodeGrant> = answers
+        .iter()
         .filter_map(|answer| answer.grant.code_grant())
         .collect();
-    tokens::insert_all(db, &codes).await?;
-    // The application never receives the code of a test sign-in.
-    let used: Vec<&CodeGrant> = codes
-        .into_iter()
-        .filter(|code| code.context.purpose.is_application())
+    let open = insert_codes(db, &uses, &codes).await?;
+    let is_open = |answer: &SessionAnswer| open.contains(&answer.grant.session());
+    let participations: Vec<&Participation> = answers
+        .iter()
+        .filter(|answer| is_open(answer))
+        .filter_map(|answer| answer.grant.participation())
         .collect();
-    saml_participants::join_applications(db, &used).await?;
+    saml_participants::insert_participations(db, &participations).await?;
     let mut outcomes = Vec::with_capacity(answers.len());
     for answer in answers {
         if !is_open(answer) {
             outcomes.push(Transition::NotOpen);
             continue;
         }
-        if let IssuedGrant::Assertion(_, Some(participation)) = &answer.grant {
-            saml_participants::insert_participation(db, participation).await?;
-        }
         insert_record(db, &answer.record, answer.now).await?;
         answer.used.record(db, answer.now)?;
         outcomes.push(Transition::Done);
     }
     Ok(outcomes)
+}
+
+/// Returns those of the sessions that are open. Stores the codes of these sessions, and that their applications
+/// participate in them.
+async fn insert_codes(
+    db: &mut Connection,
+    uses: &[(SessionId, Timestamp)],
+    codes: &[&CodeGrant],
+) -> Result<HashSet<SessionId>> {
+    // The application never receives the code of a test sign-in.
+    let joins = |code: &CodeGrant| code.context.purpose.is_application();
+    let is_small = (1..=MOST).contains(&codes.len()) && uses.len() <= codes.len();
+    if db.kind() == DatabaseKind::Postgres && is_small && codes.iter().all(|code| joins(code)) {
+        return insert_codes_at_once(db, uses, codes).await;
+    }
+    let open = sessions::lock_open_sessions(db, uses).await?;
+    let codes = codes.iter().copied();
+    let mut codes: Vec<&CodeGrant> = codes
+        .filter(|code| open.contains(&code.subject.session_id))
+        .collect();
+    tokens::insert_all(db, &codes).await?;
+    codes.retain(|code| joins(code));
+    saml_participants::join_applications(db, &codes).await?;
+    Ok(open)
+}
+
+/// What [`insert_codes`] does, in one round trip. SQLite has no statement that writes to several tables.
+static INSERT_CODES: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        concat!(
+            "WITH uses (id, used_at) AS (VALUES {($, $)}),
+             open AS (UPDATE sessions SET signed_out = 0, used_at = uses.used_at FROM uses
+                      WHERE sessions.id = uses.id AND ended_at IS NULL AND expires_at > uses.used_at
+                      RETURNING sessions.id),
+             codes AS (INSERT INTO token_families (",
+            code_columns!(),
+            ") SELECT v.column1, v.column2, v.column3, v.column4, v.column5, v.column6, v.column7, v.column8, v.column9,
+                             v.column10, v.column11, v.column12, v.column13, v.column14, v.column15
+                      FROM (VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $, $)}) AS v
+                      JOIN open ON open.id = v.column9 ON CONFLICT (id) DO NOTHING RETURNING session_id),
+             joined AS (INSERT INTO session_applications (sid, application_id, user_id, subject)
+                        SELECT v.column1, v.column2, v.column3, v.column4 FROM (VALUES {($, $, $, $, $)}) AS v
+                        JOIN open ON open.id = v.column5 ORDER BY v.column1 COLLATE \"C\", v.column2 COLLATE \"C\"
+                        ON CONFLICT (sid, application_id) DO NOTHING)
+             SELECT id, (SELECT COUNT(*) FROM codes WHERE session_id = open.id) FROM open"
+        ),
+        0,
+    )
+});
+
+async fn insert_codes_at_once(
+    db: &mut Connection,
+    uses: &[(SessionId, Timestamp)],
+    codes: &[&CodeGrant],
+) -> Result<HashSet<SessionId>> {
+    let mut query = sql::query(INSERT_CODES.sql_for(codes.len()));
+    for (id, now) in INSERT_CODES.padded_to(uses, codes.len()) {
+        query = query.bind(id.to_string()).bind(now.millis());
+    }
+    for code in INSERT_CODES.padded(codes) {
+        query = bind_code(query, code)?;
+    }
+    for code in INSERT_CODES.padded(codes) {
+        query = bind_application(query, code)?.bind(code.subject.session_id.to_string());
+    }
+    let (mut open, mut inserted) = (HashSet::new(), 0);
+    let rows: Vec<(String, i64)> = query.with_rows().fetch_all(db).await?;
+    for (id, codes) in rows {
+        open.insert(parse(&id, cell("sessions", "id", &id))?);
+        inserted += u64::try_from(codes).unwrap_or_default();
+    }
+    let of_open = codes
+        .iter()
+        .filter(|code| open.contains(&code.subject.session_id));
+    check_inserted(inserted, of_open.count())?;
+    Ok(open)
 }
 
 /// The uses that a sign-in must record: that of the application, and that by the user.
@@ -416,7 +500,7 @@ async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
             }
         }
         IssuedGrant::Assertion(_, Some(participation)) => {
-            saml_participants::insert_participation(db, participation).await
+            saml_participants::insert_participations(db, &[participation]).await
         }
         IssuedGrant::Assertion(_, None) => Ok(()),
     }
