@@ -14,6 +14,7 @@ use crate::store::{Caches, Loaders, Store};
 use crate::tables::accounts::user_account;
 use crate::tables::applications::row;
 use crate::tables::devices::inbox_row;
+use crate::tables::keys::saml_keys;
 use crate::tables::sessions::signed_in;
 use crate::tables::{devices, tokens};
 
@@ -57,6 +58,7 @@ impl Store {
                 &readers,
                 signed_in::SIGNED_IN_SESSION,
             ),
+            saml_keys: start_loader::<saml_keys::KeyRow>(&readers, saml_keys::KEYS_BY_APPLICATION),
             devices: start_loader::<devices::DeviceRow>(&readers, devices::DEVICE_BY_ID),
             inboxes: start_loader::<inbox_row::InboxRow>(&readers, inbox_row::INBOX_BY_DEVICE),
         };

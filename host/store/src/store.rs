@@ -29,6 +29,7 @@ use crate::tables::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, Token
 use assent_model::application::RegisteredApplication;
 use assent_model::device::Device;
 use assent_model::id::{AccountId, Did, FamilyId, UserId};
+use assent_model::saml::SamlKey;
 use assent_model::token::CodeGrant;
 
 /// The database.
@@ -68,6 +69,7 @@ pub(crate) struct Loaders {
     pub(crate) family_states: BatchLoader<FamilyStateRow, (String, String)>,
     pub(crate) client_states: BatchLoader<ClientStateRow, (String, String)>,
     pub(crate) sessions: BatchLoader<SignedInSession>,
+    pub(crate) saml_keys: BatchLoader<SamlKey>,
     pub(crate) devices: BatchLoader<Device>,
     pub(crate) inboxes: BatchLoader<InboxSummary, InboxKey>,
 }

@@ -21,9 +21,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use assent_tests::harness::{
-    Admin, Application, Browser, Database, DatabaseUrl, TestUser, VERIFIER,
-};
+use assent_tests::harness::{Admin, Application, Browser, Database, DatabaseUrl, VERIFIER};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -284,11 +282,14 @@ async fn measure_growth(backend: Backend) {
     ];
     let empty = Server::start(empty_folder, empty_url.url()).await;
     let large = Server::start(large_folder, large_url.url()).await;
-    let stands = [
+    let mut stands = [
         Setup::prepare(&empty, empty_folder).await,
         Setup::prepare(&large, large_folder).await,
     ];
     growth::add_history(&large_url).await;
+    for (server, stand) in [&empty, &large].iter().zip(&mut stands) {
+        stand.renew_tokens(server).await;
+    }
     for subject in Subject::ALL {
         if subject.bound() == Bound::Get {
             continue;
@@ -521,14 +522,7 @@ impl Setup {
             user.sign_in(browser).await;
         }
         let phone_sign_in_cpu = (server.cpu() - before) / u32::try_from(PEOPLE).expect("few");
-        let (mut access_tokens, mut refresh_tokens) = (Vec::new(), Vec::new());
-        for (user, browser) in users.iter().cycle().take(CONNECTIONS) {
-            let tokens = tokens(user, browser, &server.base).await;
-            let token = |name: &str| tokens[name].as_str().expect("a token").to_owned();
-            access_tokens.push(token("access_token"));
-            refresh_tokens.push(token("refresh_token"));
-        }
-        Self {
+        let mut setup = Self {
             address: server.address,
             application,
             service_provider,
@@ -538,8 +532,24 @@ impl Setup {
                 .collect(),
             phone_sign_in_cpu,
             browsers: users.into_iter().map(|(_, browser)| browser).collect(),
-            access_tokens,
-            refresh_tokens: refresh_tokens.into(),
+            access_tokens: Vec::new(),
+            refresh_tokens: RefCell::default(),
+        };
+        setup.renew_tokens(server).await;
+        setup
+    }
+
+    /// Replaces the tokens by new ones, because access tokens expire after some minutes.
+    async fn renew_tokens(&mut self, server: &Server) {
+        self.access_tokens.clear();
+        self.refresh_tokens.borrow_mut().clear();
+        for browser in self.browsers.iter().cycle().take(CONNECTIONS) {
+            let tokens = tokens(&self.application, browser, &server.base).await;
+            let token = |name: &str| tokens[name].as_str().expect("a token").to_owned();
+            self.access_tokens.push(token("access_token"));
+            self.refresh_tokens
+                .borrow_mut()
+                .push(token("refresh_token"));
         }
     }
 
@@ -699,18 +709,18 @@ impl Setup {
 }
 
 /// Returns the tokens of a new token family, with a refresh token.
-async fn tokens(user: &TestUser, browser: &Browser, base: &str) -> Value {
+async fn tokens(application: &Application, browser: &Browser, base: &str) -> Value {
     let changes = [
         ("scope", Some("openid profile email offline_access")),
         ("prompt", Some("consent")),
     ];
     let requested = browser
-        .get(&user.application.request(&changes))
+        .get(&application.request(&changes))
         .await
         .followed()
         .await;
     let code = requested.decide("allow").await.parameter("code");
-    let (status, answer) = user.application.exchange(base, &code, &[]).await;
+    let (status, answer) = application.exchange(base, &code, &[]).await;
     assert!(status.is_success(), "{answer}");
     answer
 }

@@ -41,7 +41,7 @@ impl Key for (String, String) {
 }
 
 /// Reads rows of one kind by their keys.
-pub(crate) struct BatchLoader<T, K = String>(Batcher<K, Option<T>>);
+pub(crate) struct BatchLoader<T, K = String>(Batcher<K, Vec<T>>);
 
 impl<T, K> Clone for BatchLoader<T, K> {
     fn clone(&self) -> Self {
@@ -56,7 +56,13 @@ impl<T, K> std::fmt::Debug for BatchLoader<T, K> {
 }
 
 impl<T: Send + 'static, K: Key> BatchLoader<T, K> {
+    /// The row with this key.
     pub(crate) async fn call(&self, key: K) -> Result<Option<T>> {
+        Ok(self.call_all(key).await?.pop())
+    }
+
+    /// All rows with this key.
+    pub(crate) async fn call_all(&self, key: K) -> Result<Vec<T>> {
         self.0.call(key).await
     }
 }
@@ -80,7 +86,7 @@ async fn read<R: Row>(
     readers: &Readers,
     statement: &BulkSql,
     keys: &[R::Key],
-) -> BatchResult<Option<R::Value>> {
+) -> BatchResult<Vec<R::Value>> {
     let mut distinct: Vec<&R::Key> = keys.iter().collect();
     distinct.sort_unstable();
     distinct.dedup();
@@ -88,25 +94,26 @@ async fn read<R: Row>(
     for key in statement.padded(&distinct) {
         query = key.bind(query);
     }
-    let mut found: HashMap<R::Key, Result<R::Value>> = HashMap::new();
+    let mut found: HashMap<R::Key, Result<Vec<R::Value>>> = HashMap::new();
     for row in query.fetch_all(readers.lookups()).await? {
-        found.insert(row.key(), value_of(row));
+        let values = found.entry(row.key()).or_insert_with(|| Ok(Vec::new()));
+        match (R::Value::try_from(row), values) {
+            (Ok(value), Ok(values)) => values.push(value),
+            (Err(error), values) => *values = Err(error.into()),
+            (Ok(_), Err(_)) => {}
+        }
     }
+    let none = || Ok(Vec::new());
+    let keys = keys.iter();
     if distinct.len() == keys.len() {
         // Each row has only one caller, so it need not be cloned.
         return Ok(keys
-            .iter()
-            .map(|key| found.remove(key).transpose())
+            .map(|key| found.remove(key).unwrap_or_else(none))
             .collect());
     }
     Ok(keys
-        .iter()
-        .map(|key| found.get(key).map(again).transpose())
+        .map(|key| found.get(key).map_or_else(none, again))
         .collect())
-}
-
-fn value_of<R: Row>(row: R) -> Result<R::Value> {
-    R::Value::try_from(row).map_err(Into::into)
 }
 
 fn again<T: Clone>(answer: &Result<T>) -> Result<T> {

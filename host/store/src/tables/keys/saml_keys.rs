@@ -1,5 +1,6 @@
 //! Keys of SAML service providers.
 
+use crate::engine::batch::loader::Row;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 
@@ -11,7 +12,7 @@ use assent_model::id::{Did, KeyId};
 use assent_model::saml::SamlKey;
 
 crate::engine::sql::row! {
-    struct KeyRow of saml_keys {
+    pub(crate) struct KeyRow of saml_keys {
         id: String,
         application_id: String,
         generation: i64,
@@ -20,6 +21,20 @@ crate::engine::sql::row! {
         created_at: i64,
         signs_from: i64,
         expires_at: i64,
+    }
+}
+
+pub(crate) const KEYS_BY_APPLICATION: &str = sql::statement!(
+    "SELECT ",
+    KeyRow::COLUMNS,
+    " FROM saml_keys WHERE application_id IN ({$})"
+);
+
+impl Row for KeyRow {
+    type Key = String;
+    type Value = SamlKey;
+    fn key(&self) -> String {
+        self.application_id.clone()
     }
 }
 
@@ -76,14 +91,10 @@ pub enum KeyDeletion {
 impl Store {
     /// The keys of a service provider.
     pub async fn saml_keys(&self, application: &Did) -> Result<Vec<SamlKey>> {
-        sql::query_as::<KeyRow>(sql::statement!(
-            "SELECT ",
-            KeyRow::COLUMNS,
-            " FROM saml_keys WHERE application_id = $1"
-        ))
-        .bind(application.to_string())
-        .fetch_values(self.readers.lookups())
-        .await
+        self.lookups
+            .saml_keys
+            .call_all(application.to_string())
+            .await
     }
 
     /// The service providers that need a new key or a cleanup. Their last key expires before `end`, or a key was
