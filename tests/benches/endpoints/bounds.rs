@@ -17,6 +17,10 @@ use tokio::process::{Child, Command};
 use super::load::Load;
 use super::server::on_its_core;
 
+/// What the trivial server computes for each answer besides the answer itself: about as much as a short answer of Assent
+/// costs. Otherwise its client would never sleep, but that of Assent would, and waking it would count only there.
+const WORK: Duration = Duration::from_micros(30);
+
 const RSA: &str = "rsa-signatures";
 const FORM_POST: &str = "form-post";
 
@@ -79,6 +83,19 @@ fn sign_for(length: Duration) -> u64 {
     count
 }
 
+/// Returns the answers a second of the trivial server, without [`WORK`].
+pub fn per_second_without_work(load: &Load) -> f64 {
+    let each = load.took.as_secs_f64() / load.answers as f64;
+    1.0 / (each - WORK.as_secs_f64())
+}
+
+fn work() {
+    let begun = Instant::now();
+    while begun.elapsed() < WORK {
+        std::hint::spin_loop();
+    }
+}
+
 /// A server that reads a posted form and answers with one word.
 pub struct FormPost {
     pub address: SocketAddr,
@@ -107,13 +124,21 @@ async fn serve_form_post() {
         .await
         .expect("a port");
     println!("{}", listener.local_addr().expect("an address"));
-    let answer =
-        async |Form(form): Form<Vec<(String, String)>>| form.first().map(|(name, _)| name.clone());
+    let answer = async |Form(form): Form<Vec<(String, String)>>| {
+        work();
+        form.first().map(|(name, _)| name.clone())
+    };
     let router = Router::new().route(
         "/oidc/token",
         post(async move |form| answer(form).await.unwrap_or_default()),
     );
-    let router = router.route("/trivial", get(async || "ok"));
+    let router = router.route(
+        "/trivial",
+        get(async || {
+            work();
+            "ok"
+        }),
+    );
     // A collector of traces and metrics.
     let router = router.route("/v1/{signal}", post(async |_: Bytes| ""));
     axum::serve(listener, router).await.expect("serving");

@@ -9,7 +9,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::id::Did;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::{AccountWrite, UserWrite};
-use assent_tests::harness::{Admin, Application, TestHost, TestUser, id};
+use assent_tests::harness::{Admin, Application, Database, TestHost, TestUser, id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -312,6 +312,27 @@ fn account_made(host: &Arc<Services>, account: &Account, by: &AuditContext) -> E
             "after",
             json!({"name": account.name, "roles": account.roles}),
         )
+}
+
+/// Makes the audit log this many times as large. Each copy of an entry has the time of the original in its id. The
+/// copies are in no hash chain.
+pub async fn copy_entries(host: &TestHost, database: Database, times: u32) {
+    let digits = match database {
+        Database::Sqlite => "substr(lower(hex(randomblob(8))), 1, 15)",
+        Database::Postgres => "substr(md5(random()::text), 1, 15)",
+    };
+    let copies = format!(
+        "WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < {times})
+         INSERT INTO audit_entries (lane, seq, previous, digest, id, happened_at, event, actor_kind, actor, user_id,
+             application_id, approval_id, detail, personal, personal_salt, personal_digest, origin, origin_salt,
+             origin_digest)
+         SELECT 1000000, n, previous, digest, substr(id, 1, 17) || {digits}, happened_at, event, actor_kind, actor,
+             user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest, origin,
+             origin_salt, origin_digest
+         FROM audit_entries, numbers"
+    );
+    let mut connection = host.connection().await;
+    connection.batch(&copies).await.expect("copied");
 }
 
 /// Returns an audit entry of a sign-in: mostly a completed one, sometimes a denied one. One in ten thousand is a report
