@@ -2,6 +2,7 @@
 
 use assent_test_macros::both_databases;
 use std::collections::HashSet;
+use std::time::Duration;
 
 use assent_model::entropy::SystemEntropy;
 use assent_store::sql;
@@ -13,8 +14,8 @@ use serde_json::{Value, json};
 use super::refresh::{OFFLINE, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{
-    Application, Body, Browser, Database, Parsed, Respond, Statements, TestHost, TestUser, Text,
-    http_client, id, jwt_claims,
+    Application, Body, Browser, Database, Page, Parsed, Respond, Statements, TestHost, TestUser,
+    Text, http_client, id, jwt_claims,
 };
 
 /// Returns codes of the user's session, each for a nonce of its own.
@@ -154,6 +155,65 @@ async fn concurrent_refreshes_uses_and_sign_ins_do_not_deadlock() {
     );
 }
 
+/// A session that ends while a transaction of several sign-ins waits for its row gets no code, and the others get
+/// theirs.
+#[tokio::test]
+async fn sessions_that_end_during_a_transaction_get_no_code() {
+    const SESSIONS: usize = 4;
+    const SIGN_INS: usize = 32;
+    const ENDED: usize = 2;
+    let host = limitless(Database::Postgres).await;
+    let ada = host.ada().await;
+    let mut browsers = Vec::new();
+    for _ in 0..SESSIONS {
+        let browser = Browser::new(&host.base);
+        ada.sign_in(&browser).await;
+        browsers.push(browser);
+    }
+    let (mut ending, mut watch) = (host.connection().await, host.connection().await);
+    let end = format!(
+        "BEGIN; UPDATE sessions SET ended_at = 1 WHERE id IN (SELECT id FROM sessions ORDER BY id LIMIT {ENDED})"
+    );
+    ending.batch(&end).await.expect("two ended sessions");
+    let request = ada.application.request(&[("prompt", Some("none"))]);
+    let answers = join_all((0..SIGN_INS).map(|number| browsers[number % SESSIONS].get(&request)));
+    let end = async {
+        loop {
+            let (waiting,): (i64,) = sql::query_as(
+                "SELECT COUNT(*) FROM pg_stat_activity
+                 WHERE datname = current_database() AND wait_event_type = 'Lock'",
+            )
+            .fetch_one(&mut watch)
+            .await
+            .expect("read");
+            if waiting > 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        ending.batch("COMMIT").await.expect("ended");
+    };
+    let (answers, ()) = tokio::join!(answers, end);
+    let codes: Vec<usize> = (0..SESSIONS)
+        .map(|session| {
+            let of_session = answers.iter().skip(session).step_by(SESSIONS);
+            of_session.filter(|answer| has_code(answer)).count()
+        })
+        .collect();
+    let of_each = SIGN_INS / SESSIONS;
+    let all_or_none = |codes: &usize| *codes == 0 || *codes == of_each;
+    assert!(codes.iter().all(all_or_none), "{codes:?}");
+    let of_open = (SESSIONS - ENDED) * of_each;
+    assert_eq!(codes.iter().sum::<usize>(), of_open);
+    let families = deadlocks_and_families(&host).await;
+    assert_eq!(families, (0, (SESSIONS + of_open) as i64));
+}
+
+fn has_code(answer: &Page) -> bool {
+    let location = answer.headers.get(LOCATION);
+    location.is_some_and(|to| to.to_str().expect("a text").contains("code="))
+}
+
 /// Concurrent sign-ins share their statements, so one that fails fails all of them. Then each is written by itself.
 #[tokio::test]
 async fn a_sign_in_that_fails_does_not_fail_others_of_its_transaction() {
@@ -170,9 +230,7 @@ async fn a_sign_in_that_fails_does_not_fail_others_of_its_transaction() {
     let answers = join_all((0..40).map(async |number| {
         let nonce = if number == 20 { "rejected" } else { "kept" };
         let parameters = [("prompt", Some("none")), ("nonce", Some(nonce))];
-        let answer = browser.get(&ada.application.request(&parameters)).await;
-        let location = answer.headers.get(LOCATION);
-        location.is_some_and(|to| to.to_str().expect("a text").contains("code="))
+        has_code(&browser.get(&ada.application.request(&parameters)).await)
     }))
     .await;
     let without_code: Vec<usize> = (0..answers.len())
