@@ -54,6 +54,7 @@ async fn another_approval_of_the_same_sign_in_does_not_complete_it(database: Dat
         authenticated_user: &computed,
         grant: None,
         consent: None,
+        claim: None,
         at: host.host.now(),
     };
     let outcome = login::answer(&host.host, OpenLogin::Stored(id), completion).await;

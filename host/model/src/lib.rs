@@ -40,6 +40,7 @@ pub mod recovery;
 pub mod redirect;
 pub mod report;
 pub mod resource;
+pub mod rsa_signer;
 pub mod saml;
 pub mod scope;
 pub mod search;

@@ -16,4 +16,6 @@ pub use settings::{
     AssertionConsumer, Binding, CustomAttribute, IdpInitiated, PartnerCertificate, RelayStateError,
     SamlSettings, ServiceProvider, SingleLogout,
 };
-pub use sign_on::{MessageClaim, PasskeyContext, PendingSignOn, RequestedSubject, SignOnRequest};
+pub use sign_on::{
+    MessageAnswer, MessageClaim, PasskeyContext, PendingSignOn, RequestedSubject, SignOnRequest,
+};

@@ -782,8 +782,12 @@ INSERT INTO token_epochs (epoch, began_at) VALUES (1, 0);
 
 -- The replay cache of client assertions (RFC 7523 section 3): a client may use each `jti` once.
 CREATE TABLE replay_cache (
-    id         TEXT   NOT NULL PRIMARY KEY,
-    expires_at BIGINT NOT NULL
+    id          TEXT   NOT NULL PRIMARY KEY,
+    expires_at  BIGINT NOT NULL,
+    -- Of a message that a session answered at once: the time, and the digest of the sign-on, its browser and its session, which may
+    -- receive the answer again.
+    answered_at BIGINT,
+    answered_to TEXT
 )
 --sqlite WITHOUT ROWID
 ;

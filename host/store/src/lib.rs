@@ -45,7 +45,7 @@ pub use operations::retention::Retention;
 pub use outcomes::{DeviceWrite, ReplayCheck, Transition, VersionedWrite};
 pub use store::Store;
 pub use tables::accounts::AccountWrite;
-pub use tables::accounts::user_account::UserAccount;
+pub use tables::accounts::user_account::{AccountAccess, UserAccount};
 pub use tables::administration::action_approvals::ClaimedAction;
 pub use tables::administration::idempotency::IdempotentRow;
 pub use tables::administration::management::{AdminWrite, AdminWrites, ExpectedVersions};
@@ -75,6 +75,7 @@ pub use tables::sign_in::consents::{Consent, ConsentGrant};
 pub use tables::sign_in::logins::completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use tables::sign_in::open_sign_ins::OpenSignIns;
 pub use tables::sign_in::passkey_sign_ins::{PasskeyApproval, PasskeyApprovalOutcome};
+pub use tables::sign_in::replay_cache::EarlierClaim;
 pub use tables::sign_in::sign_on::ClaimedSignOn;
 pub use tables::sign_in::test_sign_ins::{StepRecord, TestSignInResult};
 pub use tables::tokens::{

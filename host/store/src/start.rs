@@ -16,6 +16,7 @@ use crate::tables::applications::row;
 use crate::tables::devices::inbox_row;
 use crate::tables::keys::saml_keys;
 use crate::tables::sessions::signed_in;
+use crate::tables::sign_in::replay_cache;
 use crate::tables::{devices, tokens};
 
 impl Store {
@@ -46,6 +47,7 @@ impl Store {
                 &readers,
                 user_account::BY_ACCOUNT_ID,
             ),
+            access: start_loader::<user_account::AccountRow>(&readers, user_account::ACCESS),
             application_versions: start_loader::<row::ApplicationVersionRow>(
                 &readers,
                 row::VERSION_BY_ID,
@@ -59,6 +61,7 @@ impl Store {
                 signed_in::SIGNED_IN_SESSION,
             ),
             saml_keys: start_loader::<saml_keys::KeyRow>(&readers, saml_keys::KEYS_BY_APPLICATION),
+            claims: start_loader::<replay_cache::ClaimRow>(&readers, replay_cache::CLAIM_BY_DIGEST),
             devices: start_loader::<devices::DeviceRow>(&readers, devices::DEVICE_BY_ID),
             inboxes: start_loader::<inbox_row::InboxRow>(&readers, inbox_row::INBOX_BY_DEVICE),
         };
@@ -73,6 +76,7 @@ impl Store {
             instance: Arc::new(instance),
             waiters,
             requests,
+            administrative_writes: Arc::default(),
             old_changes: Arc::default(),
             recorded_use: Arc::default(),
             recorded_account_use: Arc::default(),

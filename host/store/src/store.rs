@@ -1,7 +1,7 @@
 //! The database with its connections, its writers and its loaders, which all parts of the store share.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::engine::sql::{Connection, DatabaseKind};
@@ -19,12 +19,13 @@ use crate::engine::versioned_cache::VersionedCache;
 use crate::engine::writer::Writer;
 use crate::error::Result;
 use crate::operations::instance::Instance;
-use crate::tables::accounts::user_account::{HeldAccount, UserAccount};
+use crate::tables::accounts::user_account::{AccountAccess, HeldAccount, UserAccount};
 use crate::tables::applications::noted_secret_uses::SecretUses;
 use crate::tables::applications::recorded_use::RecordedUse;
 use crate::tables::applications::row::ApplicationVersionRow;
 use crate::tables::devices::inbox_row::{InboxKey, InboxSummary};
 use crate::tables::sessions::signed_in::SignedInSession;
+use crate::tables::sign_in::replay_cache::EarlierClaim;
 use crate::tables::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily};
 use assent_model::application::RegisteredApplication;
 use assent_model::device::Device;
@@ -50,6 +51,8 @@ pub struct Store {
     pub(crate) recorded_account_use: Arc<RecordedUse<(UserId, Did)>>,
     /// The uses of client secrets that are not written yet.
     pub(crate) secret_uses: Arc<SecretUses>,
+    /// The number of administrative writes of this instance.
+    pub(crate) administrative_writes: Arc<AtomicU64>,
     /// The requests of this instance that wait for changes.
     pub(crate) waiters: Arc<Waiters>,
     /// The requests that this instance executes.
@@ -63,6 +66,7 @@ pub struct Store {
 pub(crate) struct Loaders {
     pub(crate) applications: BatchLoader<RegisteredApplication>,
     pub(crate) user_accounts: BatchLoader<HeldAccount>,
+    pub(crate) access: BatchLoader<AccountAccess, (String, String)>,
     pub(crate) codes: BatchLoader<CodeGrant>,
     pub(crate) application_versions: BatchLoader<ApplicationVersionRow>,
     pub(crate) families: BatchLoader<Arc<TokenFamily>>,
@@ -70,6 +74,7 @@ pub(crate) struct Loaders {
     pub(crate) client_states: BatchLoader<ClientStateRow, (String, String)>,
     pub(crate) sessions: BatchLoader<SignedInSession>,
     pub(crate) saml_keys: BatchLoader<SamlKey>,
+    pub(crate) claims: BatchLoader<EarlierClaim>,
     pub(crate) devices: BatchLoader<Device>,
     pub(crate) inboxes: BatchLoader<InboxSummary, InboxKey>,
 }
@@ -125,6 +130,12 @@ impl Store {
         &self.requests
     }
 
+    /// The number of administrative writes of this instance. A document that was made before the last one may be
+    /// outdated.
+    pub fn administrative_writes(&self) -> u64 {
+        self.administrative_writes.load(Ordering::Acquire)
+    }
+
     /// Removes the cached rows, so that no personal data stays in memory long after its erasure.
     pub fn forget_cached_rows(&self) {
         self.caches.clear();
@@ -160,5 +171,29 @@ impl Store {
             + 'static,
     {
         self.writer.write(input, work).await
+    }
+
+    /// Does the same for an administrative write, and counts it after its commit.
+    pub(crate) async fn write_administration<I, T, F>(&self, input: I, work: F) -> Result<T>
+    where
+        I: Send + Sync + 'static,
+        T: Send + 'static,
+        F: for<'c> Fn(&'c mut Connection, &'c I) -> BoxFuture<'c, Result<T>>
+            + Send
+            + Sync
+            + 'static,
+    {
+        // A write may be committed although its caller does not wait for it any more.
+        let _counted = CountedWrite(&self.administrative_writes);
+        self.write(input, work).await
+    }
+}
+
+/// Counts a write at its end.
+struct CountedWrite<'a>(&'a AtomicU64);
+
+impl Drop for CountedWrite<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
     }
 }

@@ -16,6 +16,7 @@ mod overload;
 mod prebuilt;
 mod rate_limits;
 mod request_ids;
+mod short_way;
 mod stored_values;
 mod telemetry;
 mod tls;

@@ -6,6 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::harness::{Body, Browser, Json, TestHost, get, in_time, utf8};
+use crate::saml::service_provider::TestServiceProvider;
 
 const SPA: &str = "https://books.example";
 const PATHS: [&str; 4] = [
@@ -42,9 +43,9 @@ async fn response(
     (lines, body.to_owned())
 }
 
-/// Compares the prebuilt responses with those of the router, which answers requests with a query.
-async fn assert_same_responses(host: &TestHost) {
-    for path in PATHS {
+/// Compares the prebuilt responses, and the kept ones, with those of the router, which answers requests with a query.
+async fn assert_same_responses(host: &TestHost, paths: &[&str]) {
+    for path in paths {
         for method in ["GET", "HEAD", "POST", "DELETE", "OPTIONS"] {
             for headers in [
                 String::new(),
@@ -76,7 +77,10 @@ async fn prebuilt_responses_equal_those_of_the_router() {
         "name": "Books", "application_type": "spa", "redirect_uris": [format!("{SPA}/callback")],
     });
     host.admin_ok(Method::POST, "/applications", body).await;
-    assert_same_responses(&host).await;
+    let provider = TestServiceProvider::register(&host, json!({})).await;
+    let metadata = format!("/sso/metadata/{}", provider.id);
+    let paths = [PATHS.as_slice(), &[&metadata]].concat();
+    assert_same_responses(&host, &paths).await;
     let (lines, _) = response(&host, "GET", "/oidc/jwks", &format!("origin: {SPA}\r\n")).await;
     for expected in [
         "HTTP/1.1 200 OK",
@@ -110,14 +114,14 @@ async fn prebuilt_responses_equal_those_of_the_router() {
         None
     );
     host.host.draining.begin();
-    for path in PATHS {
+    for path in &paths {
         assert_eq!(
             browser.get(path).await.headers["connection"],
             "close",
             "{path}"
         );
     }
-    assert_same_responses(&host).await;
+    assert_same_responses(&host, &paths).await;
 }
 
 #[tokio::test]
@@ -138,5 +142,5 @@ async fn prebuilt_responses_need_no_database_and_follow_the_keys() {
     // By then the next keys sign, and the former keys have left the set after two days.
     host.advance(3 * 24 * 60 * 60);
     assert_eq!(served().await, 2);
-    assert_same_responses(&host).await;
+    assert_same_responses(&host, &PATHS).await;
 }

@@ -12,6 +12,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+
+use crate::oidc::refresh::{offline_tokens, refresh, refresh_token};
 use tokio::io::AsyncWriteExt;
 
 /// Returns the settings of `account-roles` and, after it, of the hostile mapper with this behaviour. The mapper may
@@ -142,6 +144,73 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
+}
+
+/// A refresh at which the plugins did the same as at the one before gets no trace of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refresh_with_an_equal_result_shares_the_trace_of_an_earlier_one() {
+    let mapper = plugins("{ behaviour = \"set\", claim = \"note\", value = \"42\" }");
+    let short = format!("[plugins]\ntrace_retention = \"10m\"\n{mapper}");
+    let host = TestHost::start_with_plugins(&short).await;
+    let ada = host.ada().await;
+    let mut tokens = offline_tokens(&host, &ada).await;
+    let mut refreshes = 0;
+    let mut next = async || {
+        let (status, answer) =
+            refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        tokens = answer;
+        refreshes += 1;
+        eprintln!(
+            "refresh {refreshes} {}",
+            jwt_claims(tokens["id_token"].text())
+        );
+        let token = tokens["id_token"].text().to_owned();
+        let jti = jwt_claims(&token)["jti"].text().to_owned();
+        (trace(&host, &token).await, jti)
+    };
+    let (first, _) = next().await;
+    let (shared, jti) = in_time(async {
+        loop {
+            let (shared, jti) = next().await;
+            // Until the first trace is stored, others are stored too.
+            if jti.contains('.') {
+                break (shared, jti);
+            }
+        }
+    })
+    .await;
+    assert_eq!(shared["token"], jti.as_str());
+    let done = |trace: &Value| {
+        let calls = trace["calls"].items().iter();
+        calls
+            .map(|call| call["changes"].clone())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(done(&shared), done(&first));
+    assert_eq!(trace(&host, &jti).await, shared);
+
+    let roles = json!({ "roles": ["auditor"] });
+    let account = format!("/accounts/{}", id(&ada.account));
+    host.admin_ok(Method::PATCH, &account, roles).await;
+    let (changed, jti) = next().await;
+    assert!(!jti.contains('.'), "{jti}");
+    assert_ne!(done(&changed), done(&first));
+
+    // A trace is deleted after its retention, so a later token needs one of its own.
+    host.advance(61);
+    let (_, jti) = next().await;
+    assert!(!jti.contains('.'), "{jti}");
+
+    let listed = host
+        .admin_ok(
+            Method::GET,
+            &format!("/claim-traces?user={}&limit=200", id(&ada.user)),
+            Value::Null,
+        )
+        .await;
+    // One more for the sign-in, and two fewer for the shared ones.
+    assert_eq!(listed["items"].items().len(), refreshes);
 }
 
 #[tokio::test(flavor = "multi_thread")]

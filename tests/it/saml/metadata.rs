@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 use super::schema::validate;
 use super::service_provider::TestServiceProvider;
-use crate::harness::{Browser, Database, Page, TestHost, Text, id, temp_folder, write_file};
+use crate::harness::{
+    Browser, Database, HostOptions, Page, TestHost, Text, id, temp_folder, write_file,
+};
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -206,6 +208,29 @@ async fn metadata_lists_endpoints_and_bindings() {
         .head(&format!("/sso/metadata/{}", service_provider.id))
         .await;
     assert_eq!((head.status, head.body.as_str()), (StatusCode::OK, ""));
+}
+
+/// An instance keeps the document for five seconds, but not across a change of its own.
+#[tokio::test]
+async fn metadata_is_new_at_once_on_the_changing_instance_and_soon_on_others() {
+    let host = TestHost::start_on(Database::Postgres).await;
+    let (_services, _server, other) = host.second(HostOptions::default()).await;
+    let provider = TestServiceProvider::register(&host, json!({})).await;
+    let name = async |base: &str| {
+        let metadata = Metadata::fetch(base, &provider.id).await;
+        let name = metadata.root().attribute("entityID").expect("a name");
+        name.to_owned()
+    };
+    let issuers = [host.issuer(), format!("{other}/oidc")];
+    assert_eq!([name(&host.base).await, name(&other).await], issuers);
+    let path = format!("/applications/{}", provider.id);
+    let renamed = json!({ "idp_entity_id": "urn:renamed" });
+    host.admin_ok(Method::PATCH, &path, renamed).await;
+    assert_eq!(name(&host.base).await, "urn:renamed");
+    host.advance(4);
+    assert_eq!(name(&other).await, issuers[1], "kept for five seconds");
+    host.advance(1);
+    assert_eq!(name(&other).await, "urn:renamed");
 }
 
 #[tokio::test]

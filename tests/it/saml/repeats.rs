@@ -100,28 +100,131 @@ async fn concurrent_answers_on_two_instances_are_one_response(database: Database
     assert_eq!(stranger.get(&path).await.status, StatusCode::NOT_FOUND);
 }
 
+/// A request by redirect is answered at once. One by form is answered where the browser sends its cookies.
 #[both_databases]
 async fn a_sign_on_with_a_session_is_repeated_for_that_session_only(database: Database) {
     let (host, service_provider, ada) = prepared(database).await;
+    for is_by_form in [false, true] {
+        let browser = Browser::new(&host.base);
+        let request = service_provider.request(&host);
+        service_provider.sign_in(&ada, &browser, &request).await;
+        let xml = service_provider.request(&host).xml();
+        let address = match is_by_form {
+            true => {
+                let stored = posted(&service_provider, &host.base, (&xml, "s")).await;
+                stored.location().to_string()
+            }
+            false => service_provider.signed_redirect(&xml, Some("s")),
+        };
+        let stored = "SELECT COUNT(*) FROM sign_on_requests";
+        let before = count(&host, stored).await;
+        let pages = join_all((0..6).map(|_| browser.get(&address))).await;
+        assert_same(&pages);
+        assert_eq!(count(&host, stored).await, before);
+        host.advance(20);
+        assert_same(&[browser.get(&address).await, browser.get(&address).await]);
+        let stranger = Browser::new(&host.base);
+        assert_eq!(stranger.get(&address).await.status, StatusCode::BAD_REQUEST);
+        // Another message with the same ID is a replay.
+        let other = xml.replace("IssueInstant", "ProviderName=\"x\" IssueInstant");
+        let other = service_provider.signed_redirect(&other, Some("s"));
+        assert_eq!(browser.get(&other).await.status, StatusCode::BAD_REQUEST);
+        // The session ends, and with it the repetition.
+        let question = browser.get("/session/end").await;
+        let form = [("csrf", &*question.csrf()), ("answer", "yes")];
+        browser.post("/session/end", &form).await;
+        assert_eq!(browser.get(&address).await.status, StatusCode::BAD_REQUEST);
+        host.advance(10);
+        assert_eq!(browser.get(&address).await.status, StatusCode::BAD_REQUEST);
+    }
+}
+
+/// A transaction claims its messages before it locks sessions. PostgreSQL would detect a deadlock of two after a second,
+/// and roll one back.
+#[tokio::test]
+async fn requests_sent_to_two_instances_do_not_deadlock() {
+    const SESSIONS: usize = 6;
+    let unlimited = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 0, burst = 1 }\n\
+                     sign_ins_per_user_name = { per_minute = 0, burst = 1 }\n\
+                     prompts_per_user = { per_minute = 0, burst = 1 }\n";
+    let host = TestHost::start_on_with(Database::Postgres, unlimited).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let ada = service_provider.ada(&host).await;
+    let (_services, _running, second) = host
+        .second(HostOptions {
+            database: Database::Postgres,
+            settings: unlimited,
+            ..HostOptions::default()
+        })
+        .await;
+    let mut browsers = Vec::new();
+    for _ in 0..SESSIONS {
+        let browser = Browser::new(&host.base);
+        let request = service_provider.request(&host);
+        service_provider.sign_in(&ada, &browser, &request).await;
+        browsers.push(browser);
+    }
+    for round in 0..4 {
+        let messages: Vec<String> = (0..SESSIONS)
+            .map(|_| {
+                let request = Request {
+                    destination: None,
+                    ..service_provider.request(&host)
+                };
+                request.xml()
+            })
+            .collect();
+        let (messages, browsers) = (&messages, &browsers);
+        let sent = (0..SESSIONS * 4).map(async |number| {
+            let place = (number * 5 + round) % SESSIONS;
+            let browser = match number % 2 {
+                0 => browsers[place].clone(),
+                _ => browsers[place].at(&second),
+            };
+            match number % 4 {
+                3 => posted(&service_provider, &host.base, (&messages[place], "s")).await,
+                _ => {
+                    let address = service_provider.signed_redirect(&messages[place], Some("s"));
+                    browser.get(&address).await
+                }
+            }
+        });
+        for page in join_all(sent).await {
+            assert!(!page.status.is_server_error(), "{}", page.body);
+        }
+    }
+    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+    assert_eq!(count(&host, deadlocks).await, 0);
+}
+
+/// A session that a sign-out ends while the answer waits for its row gets no assertion. The message remains unused.
+#[tokio::test]
+async fn a_session_that_ends_meanwhile_leaves_the_message_unclaimed() {
+    let (host, service_provider, ada) = prepared(Database::Postgres).await;
     let browser = Browser::new(&host.base);
     let request = service_provider.request(&host);
     service_provider.sign_in(&ada, &browser, &request).await;
-    let request = service_provider.request(&host);
-    let stored = service_provider.begin_raw(&browser, &request).await;
-    let address = stored.location().to_string();
-    let pages = join_all((0..6).map(|_| browser.get(&address))).await;
-    assert_same(&pages);
-    host.advance(20);
-    assert_same(&[browser.get(&address).await, browser.get(&address).await]);
-    let stranger = Browser::new(&host.base);
-    assert_eq!(stranger.get(&address).await.status, StatusCode::BAD_REQUEST);
-    // The session ends, and with it the repetition.
-    let question = browser.get("/session/end").await;
-    let form = [("csrf", &*question.csrf()), ("answer", "yes")];
-    browser.post("/session/end", &form).await;
-    assert_eq!(browser.get(&address).await.status, StatusCode::BAD_REQUEST);
-    host.advance(10);
-    assert_eq!(browser.get(&address).await.status, StatusCode::BAD_REQUEST);
+    let mut ending = host.connection().await;
+    ending
+        .batch("BEGIN; UPDATE sessions SET ended_at = 1")
+        .await
+        .expect("an ended session");
+    let xml = service_provider.request(&host).xml();
+    let address = service_provider.signed_redirect(&xml, None);
+    let answer = browser.get(&address);
+    let end = async {
+        let waiting = "SELECT COUNT(*) FROM pg_stat_activity
+                       WHERE datname = current_database() AND wait_event_type = 'Lock'";
+        while count(&host, waiting).await == 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        ending.batch("COMMIT").await.expect("ended");
+    };
+    let (stored, ()) = tokio::join!(answer, end);
+    let login = stored.followed().await.followed().await;
+    let waiting = identify(&ada, &login).await;
+    ada.approve(&waiting).await;
+    assert_same(&[browser.get(&waiting.url).await]);
 }
 
 #[tokio::test]

@@ -143,6 +143,10 @@ impl TestServiceProvider {
         let stored = browser
             .get(&self.signed_redirect(&request.xml(), relay_state))
             .await;
+        if !stored.status.is_redirection() {
+            // The session was sufficient.
+            return stored;
+        }
         let next = stored.followed().await;
         if next.status.is_redirection() {
             next.followed().await

@@ -98,4 +98,15 @@ pub struct MessageClaim {
     pub digest: Digest,
     /// The expiry of the claim. From then on, the message's `IssueInstant` is too old.
     pub until: Timestamp,
+    /// The answer in the same transaction. `None` if the message only begins a sign-in or a sign-out.
+    pub answer: Option<MessageAnswer>,
+}
+
+/// The answer to a message by a session, without a sign-in in between.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageAnswer {
+    /// The time of the answer.
+    pub at: Timestamp,
+    /// The digest of the sign-on, its browser and its session. Only these receive the answer again.
+    pub to: Digest,
 }

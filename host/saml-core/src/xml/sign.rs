@@ -3,27 +3,21 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use openssl::error::ErrorStack;
-use openssl::hash::MessageDigest;
 use openssl::pkey::{Id, PKey, Private};
 use openssl::x509::X509Ref;
+
+use assent_model::rsa_signer::{RsaScheme, RsaSigner};
 
 use super::algorithm::{DigestAlgorithm, SignatureAlgorithm, SignatureKeyError, TrustedKey};
 
 /// A private RSA key, and the certificate that accompanies its signatures.
 ///
 /// A signature takes about a millisecond of CPU time, so callers must sign outside the async threads.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Signer {
-    key: PKey<Private>,
+    key: RsaSigner,
     /// The certificate's DER in base64.
     certificate: String,
-}
-
-/// Omits the key.
-impl std::fmt::Debug for Signer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Signer").finish_non_exhaustive()
-    }
 }
 
 impl Signer {
@@ -45,7 +39,7 @@ impl Signer {
             return Err(SignatureKeyError::Certificate);
         }
         Ok(Self {
-            key,
+            key: RsaSigner::new(key, RsaScheme::Pkcs1),
             certificate: STANDARD.encode(certificate.to_der()?),
         })
     }
@@ -60,6 +54,6 @@ impl Signer {
     /// # Errors
     /// An error of OpenSSL.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, ErrorStack> {
-        openssl::sign::Signer::new(MessageDigest::sha256(), &self.key)?.sign_oneshot_to_vec(message)
+        self.key.sign(message)
     }
 }

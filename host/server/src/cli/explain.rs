@@ -38,10 +38,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
         }
     };
     let services = host_without_plugins(arguments.config.path()).await?;
-    let found = services
-        .store
-        .trace(&traces::reference_of(without_mark(&text).trim()))
-        .await;
+    let found = traces::find(&services, without_mark(&text).trim()).await;
     let named = match &found {
         Ok(Some(trace)) => {
             let user = services

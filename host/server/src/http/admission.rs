@@ -43,8 +43,7 @@ pub(super) async fn admit(
     if request.body().is_end_stream() || request.method().is_safe() {
         admitted.begin();
     } else {
-        let admitted = Arc::clone(&admitted);
-        request = request.map(|body| Body::new(ObservedBody { body, admitted }));
+        request = ObservedBody::of(request, &admitted);
     }
     held_until_end(next.run(request).await, admitted)
 }
@@ -106,7 +105,7 @@ fn is_long_poll(request: &Request) -> bool {
 
 /// The response 503 with `Retry-After`. Layers around this one write it in the form that other endpoints use for
 /// errors.
-fn overload_response(uri: &Uri) -> Response {
+pub(super) fn overload_response(uri: &Uri) -> Response {
     if uri.path().starts_with("/authenticator/api/") {
         return DeviceApiError::from(ErrorCode::TemporarilyUnavailable).into_response();
     }
@@ -114,9 +113,17 @@ fn overload_response(uri: &Uri) -> Response {
 }
 
 /// A request body that reports its end.
-struct ObservedBody {
+pub(super) struct ObservedBody {
     body: Body,
     admitted: Arc<AdmittedRequest>,
+}
+
+impl ObservedBody {
+    /// Returns the request with its body observed.
+    pub(super) fn of(request: Request, admitted: &Arc<AdmittedRequest>) -> Request {
+        let admitted = Arc::clone(admitted);
+        request.map(|body| Body::new(Self { body, admitted }))
+    }
 }
 
 impl HttpBody for ObservedBody {

@@ -358,16 +358,20 @@ pub fn find(path: &str, language: Language) -> Option<Asset> {
     spoken.find(path).or_else(|| SERVED.get(path).cloned())
 }
 
+/// The addresses of the files with the hashes of their contents, by their names.
+static URLS: LazyLock<HashMap<&'static str, String>> = LazyLock::new(|| {
+    let urls = FILES.iter();
+    urls.map(|&(name, _, bytes)| (name, hashed_path(name, bytes)))
+        .collect()
+});
+
 /// Returns the address of the file `name` (as in `assent.css`) with the hash of its content. For an unknown name it
 /// returns the plain address, where the server responds with 404.
 pub fn url(name: &str) -> String {
-    FILES
-        .iter()
-        .find(|(known, _, _)| *known == name)
-        .map_or_else(
-            || format!("/assets/{name}"),
-            |(_, _, bytes)| hashed_path(name, bytes),
-        )
+    match URLS.get(name) {
+        Some(url) => url.clone(),
+        None => format!("/assets/{name}"),
+    }
 }
 
 /// Returns the addresses of the modules of the console and of those that it imports from elsewhere. The modules import

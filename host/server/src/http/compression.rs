@@ -36,6 +36,8 @@ const SMALLEST_LIST: u64 = 1024;
 const LARGEST: u64 = 8 << 20;
 /// The maximum number of kept documents. The assets are about 150, and each service provider has one.
 const MOST_KEPT: usize = 1024;
+/// The codings of documents, the preferred ones first.
+pub(super) const DOCUMENT_CODINGS: [Coding; 2] = [Coding::Brotli, Coding::Gzip];
 /// The quality of documents, which are compressed once. A higher one takes ten times as long for a few percent.
 const DOCUMENT_LEVEL: Level = Level::Precise(9);
 /// The quality of lists, which are compressed for each response.
@@ -198,7 +200,7 @@ pub(super) async fn compress_document(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let preferred = Coding::preferred(request.headers(), &[Coding::Brotli, Coding::Gzip]);
+    let preferred = Coding::preferred(request.headers(), &DOCUMENT_CODINGS);
     // The handler does not know the codings of tags.
     let known = request.headers_mut().remove(IF_NONE_MATCH);
     let response = next.run(request).await;

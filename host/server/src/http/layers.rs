@@ -1,7 +1,8 @@
 //! The layers of a request, from the outside to the inside. A request passes those of its route in this order, and its
 //! response passes them in the opposite order.
 //!
-//! The listener comes before: it accepts connections, measures requests and answers prebuilt documents.
+//! The listener comes before: it accepts connections, measures requests and answers prebuilt documents. Most calls of
+//! applications pass the same checks in the [short way](super::short_way).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +30,7 @@ use crate::http::operations::rate_limits;
 use crate::http::router::responses::surround;
 
 /// The maximum size of a call in which an application authenticates itself, in bytes.
-const LARGEST_CALL: usize = 32 * 1024;
+pub(super) const LARGEST_CALL: usize = 32 * 1024;
 
 /// The paths that the listener for client certificates serves.
 const MTLS_PATHS: [&str; 4] = [

@@ -34,6 +34,8 @@ mod router;
 mod saml;
 mod script_texts;
 mod serve;
+mod served_metadata;
+mod short_way;
 pub(crate) mod sign_in;
 mod socket;
 pub mod texts;

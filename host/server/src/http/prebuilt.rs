@@ -18,11 +18,13 @@ use tower::ServiceExt;
 use tracing::Instrument;
 use tracing::field::Empty;
 
-use super::compression::Coding;
+use super::compression::{Coding, DOCUMENT_CODINGS};
 use super::layers::only_calls;
 use super::refusals;
 use super::request_id::{self, RequestId, RequestIds, X_REQUEST_ID};
 use super::router::{metrics_router, routes};
+use super::served_metadata::ServedMetadata;
+use super::short_way::Call;
 use super::traced_request::{self, RequestTracing};
 use crate::domain::Services;
 use crate::domain::operations::traffic::request_metrics::EndpointGroup;
@@ -38,6 +40,9 @@ const LARGEST: usize = 256 * 1024;
 pub struct Front {
     router: Router,
     prebuilt: Option<Arc<Prebuilt>>,
+    metadata: Option<Arc<ServedMetadata>>,
+    /// The services, if calls of applications take the short way.
+    calls: Option<Arc<Services>>,
     request_ids: Arc<RequestIds>,
     tracing: RequestTracing,
 }
@@ -49,6 +54,8 @@ impl Front {
         let router = routes(&services, &origins);
         let request_ids = Arc::new(RequestIds::new(&services));
         let tracing = RequestTracing::new(&services);
+        let metadata = ServedMetadata::new(Arc::clone(&services));
+        let calls = Some(Arc::clone(&services));
         let prebuilt = Prebuilt {
             services,
             origins,
@@ -59,6 +66,8 @@ impl Front {
         Self {
             router,
             prebuilt: Some(Arc::new(prebuilt)),
+            metadata: Some(Arc::new(metadata)),
+            calls,
             request_ids,
             tracing,
         }
@@ -69,6 +78,8 @@ impl Front {
         Self {
             router: only_calls(self.router.clone()),
             prebuilt: None,
+            metadata: None,
+            calls: None,
             request_ids: Arc::clone(&self.request_ids),
             tracing: self.tracing.clone(),
         }
@@ -79,6 +90,8 @@ impl Front {
         Self {
             router: metrics_router(services),
             prebuilt: None,
+            metadata: None,
+            calls: None,
             request_ids: Arc::clone(&self.request_ids),
             tracing: RequestTracing::default(),
         }
@@ -100,16 +113,44 @@ impl Front {
         {
             return response;
         }
-        let line_span = tracing::info_span!("request", id = id.as_str(), trace_id = Empty);
-        let traced = self.tracing.begin(&request, id, &line_span);
-        let response = self.router.oneshot(request).instrument(traced.clone());
-        match response.instrument(line_span).await {
-            Ok(response) => {
-                traced_request::end(&traced, &response);
-                response
-            }
-            Err(never) => match never {},
+        if let Some(services) = &self.calls
+            && let Some(call) = Call::of(services, &request)
+        {
+            let line_span = tracing::info_span!("request", id = id.as_str(), trace_id = Empty);
+            // Boxed, because each connection would reserve space for it.
+            let responding = Box::pin(call.respond(services, request));
+            return responding.instrument(line_span).await;
         }
+        let Some((served, asked)) = self.metadata.and_then(|served| {
+            let asked = served.request(&request)?;
+            Some((served, asked))
+        }) else {
+            return routed(self.router, &self.tracing, request, id).await;
+        };
+        if let Some(response) = served.response(&asked) {
+            return response;
+        }
+        let response = routed(self.router, &self.tracing, request, id).await;
+        served.keep(asked, response).await
+    }
+}
+
+/// Returns the response of the router.
+async fn routed(
+    router: Router,
+    request_tracing: &RequestTracing,
+    request: Request,
+    id: &RequestId,
+) -> Response {
+    let line_span = tracing::info_span!("request", id = id.as_str(), trace_id = Empty);
+    let traced = request_tracing.begin(&request, id, &line_span);
+    let response = router.oneshot(request).instrument(traced.clone());
+    match response.instrument(line_span).await {
+        Ok(response) => {
+            traced_request::end(&traced, &response);
+            response
+        }
+        Err(never) => match never {},
     }
 }
 
@@ -120,6 +161,8 @@ impl From<Router> for Front {
         Self {
             router,
             prebuilt: None,
+            metadata: None,
+            calls: None,
             request_ids: Arc::default(),
             tracing: RequestTracing::default(),
         }
@@ -138,18 +181,22 @@ impl Question {
     /// Parses a request. Returns `None` if the router must respond.
     fn of(request: &Request) -> Option<Self> {
         let document = Document::parse(request.uri().path())?;
-        let is_plain = matches!(*request.method(), Method::GET | Method::HEAD)
-            && request.uri().query().is_none()
-            && request.body().is_end_stream()
-            && !request.headers().contains_key(IF_NONE_MATCH)
-            && refusals::is_head_within_bounds(request);
-        is_plain.then(|| Self {
+        is_plain(request).then(|| Self {
             document,
             coding: document.coding_for(request.headers()),
             is_head: request.method() == Method::HEAD,
             origin: request.headers().get(ORIGIN).cloned(),
         })
     }
+}
+
+/// Whether the response depends on nothing but the path, the content coding and the origin.
+pub(super) fn is_plain(request: &Request) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
+        && request.uri().query().is_none()
+        && request.body().is_end_stream()
+        && !request.headers().contains_key(IF_NONE_MATCH)
+        && refusals::is_head_within_bounds(request)
 }
 
 /// A document, with its path.
@@ -171,7 +218,7 @@ impl Document {
     fn coding_for(self, headers: &HeaderMap) -> Coding {
         match self {
             Self::Liveness => Coding::Identity,
-            _ => Coding::preferred(headers, &[Coding::Brotli, Coding::Gzip]),
+            _ => Coding::preferred(headers, &DOCUMENT_CODINGS),
         }
     }
 

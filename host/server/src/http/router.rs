@@ -31,7 +31,7 @@ use crate::http::sign_in::{confirm, consent, login, session_end, test_sign_in};
 /// The maximum size of a body, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
 /// The maximum time until the response to a request begins. A device's long poll lasts half a minute.
-const LONGEST: Duration = Duration::from_secs(60);
+pub(super) const LONGEST: Duration = Duration::from_secs(60);
 /// The maximum time until the response to a file import begins.
 const LONGEST_FILE: Duration = Duration::from_secs(240);
 // Otherwise a retry could run at the same time as its first attempt.

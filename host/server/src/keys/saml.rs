@@ -20,6 +20,7 @@ use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::{PartnerCertificate, SamlKey};
+use assent_saml_core::xml::Signer;
 
 /// The size of this server's keys, in bits.
 const BITS: u32 = 2048;
@@ -30,18 +31,10 @@ const CURVES: [Nid; 3] = [Nid::X9_62_PRIME256V1, Nid::SECP384R1, Nid::SECP521R1]
 /// The largest number of cached keys.
 const MOST_OPEN: usize = 1_000;
 
-/// An unsealed key that may sign, with its certificate.
-#[derive(Clone)]
-pub struct OpenKey {
-    /// The private key.
-    pub key: PKey<Private>,
-    /// The certificate of the key.
-    pub certificate: X509,
-}
-
-/// The cache of unsealed keys. The key of a row's identifier never changes, so the cache is never outdated.
+/// The cache of the signers of unsealed keys. The key of a row's identifier never changes, so the cache is never
+/// outdated.
 #[derive(Default)]
-pub struct OpenKeys(Mutex<HashMap<KeyId, Arc<OpenKey>>>);
+pub struct OpenKeys(Mutex<HashMap<KeyId, Arc<Signer>>>);
 
 impl std::fmt::Debug for OpenKeys {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -50,20 +43,20 @@ impl std::fmt::Debug for OpenKeys {
 }
 
 impl OpenKeys {
-    /// Returns the unsealed key, from the cache if possible.
+    /// Returns the signer of the unsealed key, from the cache if possible.
     ///
     /// # Errors
-    /// [`KeyError`] if the key cannot be unsealed.
-    pub fn open(&self, key: &SamlKey, sealing: &SealingKeys) -> Result<Arc<OpenKey>, KeyError> {
+    /// [`KeyError`] if the key cannot be unsealed, or cannot sign.
+    pub fn open(&self, key: &SamlKey, sealing: &SealingKeys) -> Result<Arc<Signer>, KeyError> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = lock().get(&key.id) {
             return Ok(Arc::clone(open));
         }
         let plain = sealing.open(&purpose(&key.application, key.id), &key.sealed)?;
-        let open = Arc::new(OpenKey {
-            key: PKey::private_key_from_pkcs8(&plain)?,
-            certificate: X509::from_pem(key.certificate.as_bytes())?,
-        });
+        let private = PKey::private_key_from_pkcs8(&plain)?;
+        let certificate = X509::from_pem(key.certificate.as_bytes())?;
+        let open = Signer::new(private, &certificate);
+        let open = Arc::new(open.map_err(|error| KeyError::Form(error.to_string()))?);
         let mut all = lock();
         if all.len() >= MOST_OPEN {
             all.clear();

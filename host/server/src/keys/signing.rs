@@ -3,16 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use openssl::error::ErrorStack;
-use openssl::hash::MessageDigest;
-use openssl::pkey::{PKey, Private};
-use openssl::rsa::Padding;
-use openssl::sign::{RsaPssSaltlen, Signer};
 use serde_json::{Map, Value, json};
 
 use super::generation::open;
 use super::verification::VerificationKey;
 use super::{KeyError, SealingKeys};
 use assent_model::key::{KeyPurpose, SigningAlgorithm};
+use assent_model::rsa_signer::{RsaScheme, RsaSigner};
 
 /// The error of a token that could not be signed.
 #[derive(Debug, thiserror::Error)]
@@ -35,8 +32,7 @@ assent_model::enum_texts!(TokenType);
 /// A private key that signs tokens: RSA of 2048 bits, for one algorithm.
 #[derive(Clone, Debug)]
 pub struct IdTokenKey {
-    algorithm: SigningAlgorithm,
-    key: PKey<Private>,
+    signer: RsaSigner,
     key_id: String,
     id_token_header: String,
     logout_token_header: String,
@@ -55,9 +51,12 @@ impl IdTokenKey {
             let header = json!({"alg": algorithm.as_str(), "typ": token_type.as_str(), "kid": public.key_id()});
             URL_SAFE_NO_PAD.encode(header.to_string())
         };
+        let scheme = match algorithm {
+            SigningAlgorithm::Rs256 => RsaScheme::Pkcs1,
+            SigningAlgorithm::Ps256 => RsaScheme::Pss,
+        };
         let private = Self {
-            algorithm,
-            key,
+            signer: RsaSigner::new(key, scheme),
             key_id: public.key_id().to_owned(),
             id_token_header: header(TokenType::IdToken),
             logout_token_header: header(TokenType::LogoutToken),
@@ -102,23 +101,9 @@ impl IdTokenKey {
         token.push_str(header);
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(payload, &mut token);
-        let signature = signature(self.algorithm, &self.key, token.as_bytes())?;
+        let signature = self.signer.sign(token.as_bytes())?;
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(signature, &mut token);
         Ok(token)
     }
-}
-
-fn signature(
-    algorithm: SigningAlgorithm,
-    key: &PKey<Private>,
-    message: &[u8],
-) -> Result<Vec<u8>, ErrorStack> {
-    let mut signer = Signer::new(MessageDigest::sha256(), key)?;
-    if algorithm == SigningAlgorithm::Ps256 {
-        // The salt has the length of the digest (RFC 7518 section 3.5).
-        signer.set_rsa_padding(Padding::PKCS1_PSS)?;
-        signer.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
-    }
-    signer.sign_oneshot_to_vec(message)
 }

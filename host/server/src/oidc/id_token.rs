@@ -11,33 +11,36 @@ use crate::domain::claims::traces::TracePurpose;
 use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::Application;
-use assent_model::id::TokenId;
+use assent_model::id::{FamilyId, TokenId};
 use assent_model::session::Authentication;
 use assent_plugin_host::Sink;
 use assent_telemetry::SPANS;
 
 /// Adds the claims about the sign-in, and the token's id (`jti`, RFC 7519 section 4.1.7), which identifies the trace of
-/// the plugins.
+/// the plugins. `refreshed` is the token family of a refresh.
 pub fn with_sign_in(
     services: &Services,
     made: ApplicationClaims,
     subject: &ClaimSubject<'_>,
     how: &Authentication,
     sid: &str,
+    refreshed: Option<FamilyId>,
 ) -> Map<String, Value> {
     let ApplicationClaims { mut claims, steps } = made;
     let id = TokenId::new(services.now(), &*services.entropy).to_string();
-    let (user, application) = (subject.user.id, &subject.application.id);
-    traces::record(
-        services,
-        TracePurpose {
-            token: &id,
-            user,
-            application,
-            sink: Sink::IdToken,
-        },
-        &steps,
-    );
+    let purpose = TracePurpose {
+        token: &id,
+        user: subject.user.id,
+        application: &subject.application.id,
+        sink: Sink::IdToken,
+    };
+    let id = match refreshed {
+        Some(family) => traces::record_refreshed(services, purpose, &steps, family),
+        None => {
+            traces::record(services, purpose, &steps);
+            id
+        }
+    };
     claims.extend(of_authentication(how).map(|(name, value)| (name.to_owned(), value)));
     set_claim(&mut claims, AtSignIn::Sid, json!(sid));
     set_claim(&mut claims, AtSignIn::Jti, json!(id));

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use openssl::x509::X509;
 
-use crate::domain::keys::saml_keys;
 use crate::domain::{InternalError, Services};
 use assent_model::id::Did;
 use assent_model::name::QuotedText;
 use assent_model::saml::{MessageClaim, ServiceProvider};
 use assent_model::secret::Digest;
 use assent_saml_core::message::Header;
-use assent_saml_core::xml::{Signer, TrustedKey};
+use assent_saml_core::xml::TrustedKey;
 
 /// The maximum age of a message, in addition to the permitted difference of clocks.
 const OLDEST: Duration = Duration::from_secs(5 * 60);
@@ -55,19 +54,6 @@ fn address(services: &Services, service: &str, id: &Did) -> String {
 /// Returns a new `ID` for a message or an assertion: an `xs:ID` that cannot be guessed (SAML core section 1.3.4).
 pub fn message_id(services: &Services) -> String {
     format!("_{}", hex::encode(services.entropy.bytes::<20>()))
-}
-
-/// Returns the signer for a service provider.
-///
-/// # Errors
-/// If the database or the key fails.
-pub async fn signer(
-    services: &Services,
-    provider: &ServiceProvider,
-) -> Result<Signer, InternalError> {
-    let open = saml_keys::signing_key(services, &provider.id).await?;
-    Signer::new(open.key.clone(), &open.certificate)
-        .map_err(|error| InternalError::Saml(error.to_string()))
 }
 
 /// Returns the keys with which a service provider signs. Keys in a message are never trusted. An unusable key is an
@@ -212,5 +198,6 @@ pub fn once(services: &Services, provider: &ServiceProvider, id: &str) -> Messag
     MessageClaim {
         digest,
         until: services.now() + OLDEST + skew * 2,
+        answer: None,
     }
 }

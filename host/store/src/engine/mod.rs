@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 pub(crate) mod changes;
 pub(crate) mod checkpoints;
+pub(crate) mod claimed_messages;
 pub(crate) mod clock_guard;
 pub(crate) mod connect;
 pub(crate) mod connections;

@@ -14,6 +14,7 @@ use crate::audit::context::ChainContext;
 use crate::audit::lanes::HeldLane;
 use crate::audit::pending::{self, PendingEntries};
 use crate::engine::changes::waiters::Waiters;
+use crate::engine::claimed_messages;
 use crate::engine::connections::Connections;
 use crate::engine::deferred;
 use crate::engine::deferred::Deferred;
@@ -22,6 +23,7 @@ use crate::engine::measurements::Measurements;
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind};
 use crate::{Result, StoreError};
+use assent_model::saml::MessageClaim;
 
 /// The output of a job, of a type that only the caller knows.
 pub(crate) type JobOutput = Box<dyn Any + Send>;
@@ -53,6 +55,11 @@ pub(crate) trait SharedWrite: Sized + Send + Sync + 'static {
         None
     }
 
+    /// The message that the write claims. It takes the claim by [`claimed_messages::take`].
+    fn claim(&self) -> Option<&MessageClaim> {
+        None
+    }
+
     /// Executes the writes. Returns their outputs, in their order.
     fn execute(
         db: &mut Connection,
@@ -69,6 +76,7 @@ pub(crate) struct SharedWork {
     kind: TypeId,
     rank: u8,
     locked_row: Option<LockedRow>,
+    claim: Option<MessageClaim>,
     write: Box<AnyWrite>,
     execute: ExecuteShared,
 }
@@ -98,6 +106,14 @@ impl Work {
         }
     }
 
+    /// The message that it claims.
+    const fn claim(&self) -> Option<&MessageClaim> {
+        match self {
+            Self::Separate(..) => None,
+            Self::Shared(work) => work.claim.as_ref(),
+        }
+    }
+
     /// Whether both share a call.
     fn shares_with(&self, other: &Self) -> bool {
         match (self, other) {
@@ -113,6 +129,7 @@ impl SharedWork {
             kind: TypeId::of::<W>(),
             rank: W::RANK,
             locked_row: write.locked_row(),
+            claim: write.claim().copied(),
             write: Box::new(write),
             execute: execute_shared::<W>,
         }
@@ -356,8 +373,22 @@ const fn waits_briefly(db: &Connection, isolation: Isolation) -> bool {
     )
 }
 
-/// Calls the jobs. Neighbours of one kind share a call, unless a failing job must fail by itself.
+/// Calls the jobs. At savepoints each claims its own message, because a failing one must leave it unclaimed.
 async fn run_jobs(db: &mut Connection, jobs: &[&Work], isolation: Isolation) -> TransactionResult {
+    if isolation == Isolation::Savepoints {
+        return call_in_order(db, jobs, isolation).await;
+    }
+    let messages: Vec<&MessageClaim> = jobs.iter().filter_map(|job| job.claim()).collect();
+    let claimed = claimed_messages::claim(db, &messages).await?;
+    claimed_messages::within(claimed, call_in_order(db, jobs, isolation)).await
+}
+
+/// Calls the jobs. Neighbours of one kind share a call, unless a failing job must fail by itself.
+async fn call_in_order(
+    db: &mut Connection,
+    jobs: &[&Work],
+    isolation: Isolation,
+) -> TransactionResult {
     let mut results = Vec::with_capacity(jobs.len());
     let mut last_table = 0;
     for works in jobs.chunk_by(|one, next| isolation == Isolation::None && one.shares_with(next)) {

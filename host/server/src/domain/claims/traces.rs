@@ -10,17 +10,24 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::trace_queue::{QueuedTrace, StoredResult};
 use crate::domain::Services;
 use assent_model::clock::Timestamp;
-use assent_model::id::{Did, TraceId, UserId};
+use assent_model::id::{Did, FamilyId, TraceId, UserId};
+use assent_model::secret::Digest;
 use assent_plugin_host::{
     MapFailureKind, MapperRun, MapperRunEnd, SamlAttribute, Sink, TracedChange,
 };
-use assent_store::ClaimTrace;
+use assent_store::{ClaimTrace, StoreError};
 
 const BATCH: usize = 64;
 /// The time for which traces are collected for one write.
 const GATHER: Duration = Duration::from_millis(50);
+
+/// The share of the retention after which an equal result gets a new trace: a tenth.
+const SHARE_OF_RETENTION: u32 = 10;
+/// Stands in a `jti` before that of the earlier token with the same result.
+const SAME_RESULT: char = '.';
 
 /// The purpose of the claims.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +44,63 @@ pub struct TracePurpose<'a> {
 
 /// Stores the runs of the plugins, if there are any and the settings require it.
 pub fn record(services: &Services, purpose: TracePurpose<'_>, steps: &[MapperRun]) {
-    if steps.is_empty() || services.settings.plugins.trace_retention.is_zero() {
-        return;
+    if is_recorded(services, steps) {
+        queue(services, purpose, &explain(steps), None);
     }
+}
+
+/// Does the same as [`record`] for the ID token of a refresh, unless the result equals the last one of the token family.
+/// Returns the token's `jti`: that of `purpose`, or this one and the `jti` of the earlier token with that result.
+pub fn record_refreshed(
+    services: &Services,
+    purpose: TracePurpose<'_>,
+    steps: &[MapperRun],
+    family: FamilyId,
+) -> String {
+    let own = purpose.token.to_owned();
+    if !is_recorded(services, steps) {
+        return own;
+    }
+    let calls = explain(steps);
+    let Ok(result) = result_of(&calls) else {
+        return own;
+    };
+    // A trace is deleted after its retention, so a later token needs one of its own.
+    let is_recent =
+        |created_at| created_at + retention(services) / SHARE_OF_RETENTION > services.now();
+    match services.traces.last_result(family) {
+        Some(last) if last.digest == result && is_recent(last.created_at) => {
+            format!("{own}{SAME_RESULT}{}", last.token)
+        }
+        _ => {
+            queue(services, purpose, &calls, Some((family, result)));
+            own
+        }
+    }
+}
+
+fn is_recorded(services: &Services, steps: &[MapperRun]) -> bool {
+    !steps.is_empty() && !services.settings.plugins.trace_retention.is_zero()
+}
+
+/// The digest of the calls, without the resources that they used.
+fn result_of(calls: &[PluginCall]) -> serde_json::Result<Digest> {
+    let without_usage = |call: &PluginCall| PluginCall {
+        fuel: 0,
+        time_us: 0,
+        memory: 0,
+        ..call.clone()
+    };
+    let calls: Vec<PluginCall> = calls.iter().map(without_usage).collect();
+    Ok(Digest::sha256(&serde_json::to_vec(&calls)?))
+}
+
+fn queue(
+    services: &Services,
+    purpose: TracePurpose<'_>,
+    calls: &[PluginCall],
+    result: Option<(FamilyId, Digest)>,
+) {
     let now = services.now();
     let trace = ClaimTrace {
         id: TraceId::new(now, &*services.entropy),
@@ -48,9 +109,10 @@ pub fn record(services: &Services, purpose: TracePurpose<'_>, steps: &[MapperRun
         application: purpose.application.clone(),
         sink: purpose.sink.as_str().to_owned(),
         created_at: now,
-        calls: serde_json::to_string(&explain(steps)).unwrap_or_default(),
+        calls: serde_json::to_string(calls).unwrap_or_default(),
     };
-    if services.traces.queue.try_send(trace).is_err() {
+    let queued = QueuedTrace { trace, result };
+    if services.traces.queue.try_send(queued).is_err() {
         tracing::warn!(
             token = purpose.token,
             "claim trace dropped: the queue is full"
@@ -66,15 +128,49 @@ pub async fn run_trace_writer(services: Arc<Services>) {
         if batch.len() < BATCH {
             tokio::time::sleep(GATHER).await;
             while batch.len() < BATCH
-                && let Ok(trace) = waiting.try_recv()
+                && let Ok(queued) = waiting.try_recv()
             {
-                batch.push(trace);
+                batch.push(queued);
             }
         }
-        if let Err(error) = services.store.add_traces(std::mem::take(&mut batch)).await {
-            tracing::warn!(%error, "claim traces not stored");
-        }
+        write(&services, std::mem::take(&mut batch)).await;
     }
+}
+
+async fn write(services: &Services, batch: Vec<QueuedTrace>) {
+    let (mut traces, mut results) = (Vec::with_capacity(batch.len()), Vec::new());
+    for QueuedTrace { trace, result } in batch {
+        results.extend(result.map(|(family, digest)| {
+            let (token, created_at) = (trace.token.clone(), trace.created_at);
+            let result = StoredResult {
+                digest,
+                token,
+                created_at,
+            };
+            (family, result)
+        }));
+        traces.push(trace);
+    }
+    match services.store.add_traces(traces).await {
+        Ok(()) => {
+            for (family, result) in results {
+                services.traces.remember(family, result);
+            }
+        }
+        Err(error) => tracing::warn!(%error, "claim traces not stored"),
+    }
+}
+
+/// Returns the trace of a token or an assertion: of the token itself, or of the earlier one with the same result. `text`
+/// is a token, its `jti`, or the ID of an assertion.
+///
+/// # Errors
+/// If the database fails.
+pub async fn find(services: &Services, text: &str) -> Result<Option<ClaimTrace>, StoreError> {
+    let token = reference_of(text);
+    let of_result = token.rsplit_once(SAME_RESULT).map_or(&*token, |(_, of)| of);
+    let found = services.store.trace(of_result).await?;
+    Ok(found.map(|trace| ClaimTrace { token, ..trace }))
 }
 
 /// Returns the retention of traces.
@@ -242,7 +338,7 @@ pub fn explain_attribute(attribute: &SamlAttribute) -> ExplainedAttribute {
 
 /// Returns the identifier of an ID token or an assertion: `text` itself, or the `jti` of a token, which may have
 /// expired.
-pub fn reference_of(text: &str) -> String {
+fn reference_of(text: &str) -> String {
     use base64::Engine;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 

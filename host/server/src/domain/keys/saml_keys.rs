@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use crate::domain::{InternalError, Services, audit};
 use crate::keys::KeyError;
-use crate::keys::saml::{self, OpenKey, Validity};
+use crate::keys::saml::{self, Validity};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::{RETIRED, SamlKey, SamlKeyStage, stages};
+use assent_saml_core::xml::Signer;
 use assent_store::{KeyDeletion, Transition};
 
 /// The key that signs for a service provider, and the other keys in its metadata.
@@ -22,11 +23,8 @@ pub struct SamlKeySet {
     pub published: Vec<SamlKey>,
 }
 
-/// Returns the unsealed key that signs for a service provider.
-pub async fn signing_key(
-    services: &Services,
-    application: &Did,
-) -> Result<Arc<OpenKey>, InternalError> {
+/// Returns the signer for a service provider.
+pub async fn signer(services: &Services, application: &Did) -> Result<Arc<Signer>, InternalError> {
     let keys = keys(services, application).await?;
     Ok(services
         .saml_keys

@@ -14,7 +14,7 @@ use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::Did;
 use assent_model::login::SignInDenied;
 use assent_model::user::{LifecycleState, User};
-use assent_store::{EffectiveAccess, FamilyState, UserAccount};
+use assent_store::{AccountAccess, EffectiveAccess, FamilyState, UserAccount};
 
 /// The user's access to an application.
 #[derive(Clone, Debug)]
@@ -167,7 +167,8 @@ pub async fn account_in(
 ) -> Result<Option<Account>, InternalError> {
     // The query is one statement for any result, so that the response time does not reveal whether the user has an
     // account.
-    let (account, assigned) = services.store.access_of(user.id, application).await?;
+    let AccountAccess { account, assigned } =
+        services.store.access_of(user.id, application).await?;
     let implied = || {
         let is_assigned = assigned.gives_access();
         is_assigned.then(|| implied_account(services, user, application.clone(), assigned))

@@ -16,6 +16,7 @@ use assent_model::id::{ApprovalId, LoginId, SessionId, UserId};
 use assent_model::login::{
     BrowserContext, Login, LoginAnswer, LoginRequest, LoginStage, SignInDenied,
 };
+use assent_model::saml::MessageClaim;
 use assent_model::secret::{Digest, Secret, Token};
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
@@ -220,6 +221,8 @@ pub struct LoginCompletion<'a> {
     pub grant: Option<(IssuedGrant, &'a Account)>,
     /// The consent of the user.
     pub consent: Option<ConsentGrant>,
+    /// The claim of the message that the answer claims, if the sign-in is not stored.
+    pub claim: Option<MessageClaim>,
     /// The time of the answer.
     pub at: Timestamp,
 }
@@ -237,6 +240,7 @@ pub async fn answer(
         authenticated_user,
         grant,
         consent,
+        claim,
         at: now,
     } = outcome;
     let signed_in = &authenticated_user.signed_in;
@@ -275,7 +279,7 @@ pub async fn answer(
         (OpenLogin::Unstored(_), None, Some(grant)) => {
             services
                 .store
-                .answer_with_session(grant, record, now)
+                .answer_with_session(grant, record, claim, now)
                 .await?
         }
         // Only a stored sign-in has the approval for a new session. Without a new session and a grant, there is no
@@ -302,6 +306,7 @@ fn audit_entries(
         authenticated_user,
         grant,
         consent,
+        claim: _,
         at: _,
     } = outcome;
     let BrowserSession { session, user } = &authenticated_user.signed_in;

@@ -240,8 +240,8 @@ enum SubjectQuery {
 
 /// List the audit log, the latest first.
 ///
-/// With several filters a page may have fewer items than `limit`, or none, together with `next`: one of the filters
-/// rejected many entries.
+/// With several filters or with `subject`, a page may have fewer items than `limit`, or none, together with `next`: a
+/// filter rejected many entries.
 #[utoipa::path(
     get,
     path = "/audit",

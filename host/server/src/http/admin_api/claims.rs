@@ -182,6 +182,8 @@ async fn list(
 }
 
 /// Read the claim trace of a token or an assertion.
+///
+/// If the plugins did the same at a refresh as before, the trace is that of the earlier token.
 #[utoipa::path(
     get,
     path = "/claim-traces/{token}",
@@ -191,9 +193,7 @@ async fn read(
     State(services): State<Arc<Services>>,
     Path(token): Path<String>,
 ) -> Result<Json<ShownTrace>, Problem> {
-    let found = services
-        .store
-        .trace(&traces::reference_of(&token))
+    let found = traces::find(&services, &token)
         .await
         .map_err(InternalError::from)?;
     let Some(trace) = found else {

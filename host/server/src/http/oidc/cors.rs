@@ -8,7 +8,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{
+    ACCESS_CONTROL_EXPOSE_HEADERS, AUTHORIZATION, CONTENT_TYPE, ORIGIN, RETRY_AFTER, VARY,
+    WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderMap, HeaderValue, Method};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -41,6 +44,15 @@ pub(crate) fn layer(origins: Arc<Origins>) -> CorsLayer {
         .expose_headers([WWW_AUTHENTICATE, RETRY_AFTER])
         .max_age(PREFLIGHT)
         .vary([ORIGIN])
+}
+
+/// Sets the headers that [`layer`] sets on the response to a request without an origin.
+pub(crate) fn mark(headers: &mut HeaderMap) {
+    headers.append(VARY, HeaderValue::from_static("origin"));
+    headers.insert(
+        ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static("www-authenticate,retry-after"),
+    );
 }
 
 /// The origins of single-page applications, cached for a few seconds. Requests from unknown origins query the database

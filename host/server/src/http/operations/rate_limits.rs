@@ -103,20 +103,24 @@ pub(crate) async fn token(
     request: Request,
     next: Next,
 ) -> Response {
-    let from = address_of(&services, request.extensions(), request.headers()).into();
     if fetch_metadata::is_cross_site(request.headers())
         && !origins.has_that_of(request.headers()).await
     {
         return foreign_page();
     }
-    match services
-        .rate_limits
-        .token_requests_per_ip
-        .count_call(&from, services.now())
-    {
-        Ok(()) => next.run(request).await,
-        Err(exhausted) => too_many_calls("requests", exhausted),
+    match rejection_of_call(&services, &request) {
+        None => next.run(request).await,
+        Some(rejection) => rejection,
     }
+}
+
+/// Counts a call of the address to the endpoints for applications. Returns the response to one too many.
+pub(crate) fn rejection_of_call(services: &Services, request: &Request) -> Option<Response> {
+    let from = address_of(services, request.extensions(), request.headers()).into();
+    let limit = &services.rate_limits.token_requests_per_ip;
+    let counted = limit.count_call(&from, services.now());
+    let exhausted = counted.err()?;
+    Some(too_many_calls("requests", exhausted))
 }
 
 /// Limits the authentication failures of an address. The server checks the credentials first: valid ones pass, even

@@ -119,7 +119,11 @@ pub(in crate::http) async fn surround(
 
 /// Sets the headers of every response: browsers do not guess types, no address leaks to other sites, and no page is
 /// framed.
-fn with_common_headers(services: &Services, is_console: bool, mut response: Response) -> Response {
+pub(in crate::http) fn with_common_headers(
+    services: &Services,
+    is_console: bool,
+    mut response: Response,
+) -> Response {
     let is_unavailable = response.status() == StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
     if is_unavailable {

@@ -7,9 +7,11 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
-use crate::domain::Services;
-use crate::domain::sign_in::context::{SignInContext, log_plugin_denial};
+use crate::domain::sessions::session::BrowserSession;
+use crate::domain::sign_in::context::{NoObserver, SignInContext, log_plugin_denial};
+use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::sign_in::test_sign_in;
+use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::oidc::client_calls::is_form;
@@ -26,18 +28,19 @@ use crate::http::sign_in::test_sign_in::open_test_sign_in;
 use crate::messages::Message;
 use crate::saml::peer::HeaderError;
 use crate::saml::sign_on::{
-    self, AuthenticatedSignOn, SignOnAnswer, SignOnDenied, SignOnError, SignOnOutcome, Unanswerable,
+    self, AuthenticatedSignOn, CheckedSignOn, SignOnAnswer, SignOnDenied, SignOnError,
+    SignOnOutcome, Unanswerable,
 };
 use assent_model::clock::Timestamp;
-use assent_model::id::{LoginId, SignOnId};
+use assent_model::id::{LoginId, SessionId, SignOnId};
 use assent_model::language::Language;
-use assent_model::login::LoginRequest;
+use assent_model::login::{GivenAnswer, LoginRequest};
 use assent_model::name::QuotedText;
 use assent_model::redirect::{CheckedRedirect, RedirectPolicy};
-use assent_model::saml::SignOnRequest;
+use assent_model::saml::{MessageAnswer, MessageClaim, SignOnRequest};
 use assent_model::secret::Digest;
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind, post_value};
-use assent_store::ClaimedSignOn;
+use assent_store::{ClaimedSignOn, EarlierClaim, ReplayCheck};
 
 /// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without a request, the page that begins a
 /// sign-on at this server.
@@ -53,7 +56,11 @@ pub(crate) async fn sign_on(
                 let tried = incoming.relay_state().and_then(|state| state.parse().ok());
                 let tried = open_test_sign_in(&services, &browser, tried).await?;
                 let policy = RedirectPolicy::for_browser(tried.as_ref());
-                accept_request(&services, &application, &incoming, policy).await
+                let checked = sign_on::check(&services, &application, &incoming, policy).await?;
+                match Box::pin(answer_at_once(&services, &browser, &checked)).await? {
+                    Some(response) => Ok(response),
+                    None => store_request(&services, checked).await,
+                }
             }
             Err(BindingError::Missing) => {
                 start_page(&services, &browser, &application, &query).await
@@ -82,7 +89,8 @@ pub(crate) async fn sign_on_by_post(
         match Incoming::read_post(&body) {
             Ok(incoming) => {
                 let policy = RedirectPolicy::Registered;
-                accept_request(&services, &application, &incoming, policy).await
+                let checked = sign_on::check(&services, &application, &incoming, policy).await?;
+                store_request(&services, checked).await
             }
             Err(BindingError::Missing) => {
                 Box::pin(start_sign_on(&services, &browser, &application, &body)).await
@@ -96,16 +104,114 @@ pub(crate) async fn sign_on_by_post(
     }
 }
 
-/// Checks and stores a request. The browser then continues with a GET, because it sends no `SameSite=Lax` cookie when
+/// Stores a checked request. The browser then continues with a GET, because it sends no `SameSite=Lax` cookie when
 /// another site posts.
-async fn accept_request(
+async fn store_request(
     services: &Services,
-    application: &str,
-    incoming: &Incoming,
-    policy: RedirectPolicy<'_>,
+    checked: CheckedSignOn,
 ) -> Result<Response, SignOnError> {
-    let accepted = sign_on::check(services, application, incoming, policy).await?;
-    Ok(see_other(&format!("/sso/sign-on/{}", accepted.id)))
+    let id = sign_on::store(services, checked).await?;
+    Ok(see_other(&format!("/sso/sign-on/{id}")))
+}
+
+/// Responds to a request with the browser's session, if that is sufficient, and claims the message in the transaction
+/// of the response. The same browser with the same session receives the same response again for a while. Returns `None`
+/// if there is no such session, if the message was claimed otherwise, or if a page must show why the user gets no
+/// assertion: then the request takes the way of all others.
+async fn answer_at_once(
+    services: &Services,
+    browser: &Browser,
+    checked: &CheckedSignOn,
+) -> Result<Option<Response>, SignOnError> {
+    let CheckedSignOn {
+        id,
+        request,
+        once,
+        provider,
+    } = checked;
+    if !request.purpose.is_application() {
+        return Ok(None);
+    }
+    let Some(signed_in) = usable_session(services, browser, request).await? else {
+        return Ok(None);
+    };
+    let to = receiver(*id, browser, signed_in.session.id);
+    let authenticated_user =
+        AuthenticatedUser::of_session(signed_in, browser.secret(), browser.origin());
+    let login = LoginId::from_bytes(*id.as_bytes());
+    // A concurrent request with the same message may claim it first. Then this one repeats the response.
+    for _ in 0..2 {
+        let now = services.now();
+        let earlier = services.store.earlier_claim(once.digest).await;
+        let (at, claim) = match earlier.map_err(InternalError::from)? {
+            None => {
+                let answer = Some(MessageAnswer { at: now, to });
+                let claim = MessageClaim { answer, ..*once };
+                (now, Some(claim))
+            }
+            Some(EarlierClaim {
+                answer: Some(answer),
+            }) if answer.to == to && answer.at + GivenAnswer::REPEATABLE > now => (answer.at, None),
+            Some(_) => return Ok(None),
+        };
+        let authenticated = AuthenticatedSignOn {
+            login: OpenLogin::Unstored(login),
+            request,
+            authenticated_user: &authenticated_user,
+            at,
+            claim,
+            provider: Some(provider),
+        };
+        let request_id = request_id::current();
+        let context = SignInContext {
+            services,
+            observer: &NoObserver,
+            request_id: &request_id,
+        };
+        let answer = match sign_on::respond(context, authenticated).await? {
+            SignOnOutcome::Granted(answer) => answer,
+            SignOnOutcome::Failed(answer) if is_claimed(services, claim).await? => answer,
+            SignOnOutcome::Failed(_) | SignOnOutcome::AnsweredBefore => continue,
+            // The login page shows the reason.
+            SignOnOutcome::Denied(_) => return Ok(None),
+        };
+        let response = deliver(services, browser.language(), &answer);
+        return Ok(Some(with_browser(response, services, browser)));
+    }
+    Ok(None)
+}
+
+/// Claims the message of a failure. Returns `false` if it was claimed meanwhile.
+async fn is_claimed(
+    services: &Services,
+    claim: Option<MessageClaim>,
+) -> Result<bool, InternalError> {
+    match claim {
+        Some(claim) => {
+            let check = services.store.claim_message(claim).await?;
+            Ok(check == ReplayCheck::FirstUse)
+        }
+        // A repeated failure.
+        None => Ok(true),
+    }
+}
+
+/// The digest of the receiver of a repeated response: the sign-on, the browser and its session.
+fn receiver(id: SignOnId, browser: &Browser, session: SessionId) -> Digest {
+    Digest::sha256(format!("{id}\n{}\n{session}", browser.digest().to_text()).as_bytes())
+}
+
+/// Returns the browser's session, if it is sufficient for the request.
+async fn usable_session(
+    services: &Services,
+    browser: &Browser,
+    request: &SignOnRequest,
+) -> Result<Option<BrowserSession>, InternalError> {
+    let Some(signed_in) = browser.signed_in(services).await? else {
+        return Ok(None);
+    };
+    let suffices = sign_on::may_continue(services, request, &signed_in).await?;
+    Ok(suffices.then_some(signed_in))
 }
 
 /// `GET /sso/sign-on/{id}`: continues with a stored request.
@@ -171,12 +277,7 @@ async fn begin(
     login: LoginId,
     at: Timestamp,
 ) -> Result<Response, PageError> {
-    let session = match browser.signed_in(services).await? {
-        Some(signed_in) if sign_on::may_continue(services, &request, &signed_in).await? => {
-            Some(signed_in)
-        }
-        _ => None,
-    };
+    let session = usable_session(services, browser, &request).await?;
     let Some(provider) = services
         .store
         .service_provider(&request.application)
@@ -204,6 +305,8 @@ async fn begin(
         request: &request,
         authenticated_user,
         at,
+        claim: None,
+        provider: Some(&provider),
     };
     let observer = test_sign_in::observer::observer(services, request.purpose);
     let request_id = request_id::current();

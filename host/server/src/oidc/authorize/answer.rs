@@ -237,6 +237,7 @@ async fn grant(
         grant: Some((IssuedGrant::Code(Box::new(code)), account)),
         consent: (agreed && consent::is_stored(application, request))
             .then(|| consent::consent_to(services, &signed_in.user, request)),
+        claim: None,
         at: services.now(),
     };
     if !login::answer(services, login, outcome).await?.is_done() {
@@ -317,7 +318,7 @@ async fn id_token_claims(
     observer.observe(event).await?;
     let sid = standard_claims::sid_of(services, application, &signed_in.session.sid)?;
     Ok(mapped.map(|made| {
-        let claims = id_token::with_sign_in(services, made, &subject, authentication, &sid);
+        let claims = id_token::with_sign_in(services, made, &subject, authentication, &sid, None);
         match &request.nonce {
             Some(nonce) => id_token::with_nonce(claims, nonce),
             None => claims,

@@ -187,9 +187,10 @@ async fn mapped_claims(
             }
         })?;
     let sid = standard_claims::sid_of(services, application, &family.context.sid)?;
+    let family = Some(family.id);
     Ok(scopes
         .has(Scope::OpenId)
-        .then(|| id_token::with_sign_in(services, mapped, &subject, authentication, &sid)))
+        .then(|| id_token::with_sign_in(services, mapped, &subject, authentication, &sid, family)))
 }
 
 /// The only retry of a used refresh token, for a client that lost the response.

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use crate::domain::keys::saml_keys;
 use crate::domain::{InternalError, Services};
-use crate::saml::peer::{entity_id, message_id, session_index, signer};
+use crate::saml::peer::{entity_id, message_id, session_index};
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, SingleLogout};
 use assent_saml_core::binding::{MessageKind, post_value, redirect_location};
@@ -49,7 +50,7 @@ pub(super) async fn request(
         session_indexes: vec![session_index(services, &provider.id, &turn.sid)?],
         reason: None,
     };
-    let signer = signer(services, provider).await?;
+    let signer = saml_keys::signer(services, &provider.id).await?;
     let write = |signer: Option<&Signer>| message.write(signer);
     let kind = MessageKind::Request;
     sign_outgoing(
@@ -80,7 +81,7 @@ pub async fn respond(
         in_response_to: Some(answer.in_response_to),
         status,
     };
-    let signer = signer(services, provider).await?;
+    let signer = saml_keys::signer(services, &provider.id).await?;
     let write = |signer: Option<&Signer>| message.write(signer);
     let kind = MessageKind::Response;
     let (destination, relay_state) = (answer.destination, answer.relay_state);

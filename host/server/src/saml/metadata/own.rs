@@ -56,11 +56,9 @@ pub async fn document(
     provider: &ServiceProvider,
 ) -> Result<Arc<str>, InternalError> {
     let keys = saml_keys::keys(services, &provider.id).await?;
-    let open = services
+    let signer = services
         .saml_keys
         .open(&keys.signing, &services.sealing_keys)?;
-    let signer = Signer::new(open.key.clone(), &open.certificate)
-        .map_err(|error| InternalError::Saml(error.to_string()))?;
     let others = keys
         .published
         .iter()

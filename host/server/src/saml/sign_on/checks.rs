@@ -97,14 +97,20 @@ impl<T: Into<Unanswerable>> From<T> for SignOnError {
     }
 }
 
-/// An accepted request, which is stored until the browser comes with its cookies.
-#[derive(Clone, Copy, Debug)]
-pub struct AcceptedSignOn {
-    /// The id of the stored request.
+/// A request that passed all checks but that for a replay.
+#[derive(Clone, Debug)]
+pub struct CheckedSignOn {
+    /// The id under which the request is stored or answered.
     pub id: SignOnId,
+    /// The request.
+    pub request: SignOnRequest,
+    /// The claim of its message.
+    pub once: MessageClaim,
+    /// The service provider.
+    pub provider: Arc<ServiceProvider>,
 }
 
-/// Checks a request from a browser. A request of the server itself, which only the policy admits, needs no signature.
+/// Checks a request from a browser, except whether it is a replay. A request of the server itself, which only the policy admits, needs no signature.
 ///
 /// # Errors
 /// [`SignOnError`] if a check or the database fails.
@@ -114,7 +120,7 @@ pub async fn check(
     application: &str,
     incoming: &Incoming,
     policy: RedirectPolicy<'_>,
-) -> Result<AcceptedSignOn, SignOnError> {
+) -> Result<CheckedSignOn, SignOnError> {
     let provider = find(services, application)
         .await?
         .ok_or(Unanswerable::Application)?;
@@ -185,22 +191,37 @@ pub async fn check(
             failure_answer(services, &request, &provider, why, login, now).await?,
         )));
     }
-    let now = services.now();
     let id = sign_on_id(services, &once, incoming, header.issue_instant)?;
+    Ok(CheckedSignOn {
+        id,
+        request,
+        once,
+        provider,
+    })
+}
+
+/// Stores a checked request until the browser comes with its cookies, unless it is a replay.
+///
+/// # Errors
+/// [`SignOnError`] for a replay, or if the database fails.
+pub async fn store(services: &Services, checked: CheckedSignOn) -> Result<SignOnId, SignOnError> {
+    let CheckedSignOn {
+        id, request, once, ..
+    } = checked;
     let pending = PendingSignOn {
         id,
         request,
-        expires_at: now + LIFETIME,
+        expires_at: services.now() + LIFETIME,
     };
     let check = services.store.store_sign_on_request(pending, once).await;
     let is_replayed = check.map_err(InternalError::from)? == ReplayCheck::Replayed;
     if is_replayed && !is_repeated(services, id).await? {
         return Err(Unanswerable::Replay.into());
     }
-    Ok(AcceptedSignOn { id })
+    Ok(id)
 }
 
-/// Returns the id of a stored request, which cannot be guessed. The same message with the same relay state has the same
+/// Returns the id of a request, which cannot be guessed. The same message with the same relay state has the same
 /// id, so that a browser that sends it twice continues with one request. Only one browser can.
 fn sign_on_id(
     services: &Services,

@@ -1,7 +1,8 @@
 //! Sign-on (SAML profiles section 4.1): the check of the request, and the response after the user is known.
 //!
-//! A request is checked when it arrives, by either binding, and stored. The browser is then redirected, because it
-//! sends no cookies when another site posts.
+//! A request is checked when it arrives, by either binding. If it arrives by redirect, and the browser's session is
+//! sufficient, it is answered at once. Otherwise it is stored, and the browser is redirected, because it sends no
+//! cookies when another site posts.
 
 mod checks;
 mod denied;
@@ -10,7 +11,7 @@ mod respond;
 mod response;
 mod session;
 
-pub use checks::{AcceptedSignOn, SignOnError, Unanswerable, check, check_unsolicited};
+pub use checks::{CheckedSignOn, SignOnError, Unanswerable, check, check_unsolicited, store};
 pub use denied::SignOnDenied;
 pub use respond::{
     AuthenticatedSignOn, SignOnAnswer, SignOnOutcome, deny, failure_answer, repeated_failure,

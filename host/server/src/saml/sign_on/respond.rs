@@ -11,6 +11,7 @@ use crate::domain::claims::name_id::MissingName;
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::TracePurpose;
 use crate::domain::claims::{name_id, standard_claims};
+use crate::domain::keys::saml_keys;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::signed_in_access;
 use crate::domain::sign_in::context;
@@ -19,13 +20,13 @@ use crate::domain::sign_in::derived;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::{InternalError, Services};
-use crate::saml::peer::{entity_id, session_index, signer};
+use crate::saml::peer::{entity_id, session_index};
 use assent_model::account::Account;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, LoginId};
 use assent_model::login::{LoginAnswer, SignInDenied};
 use assent_model::redirect::CheckedRedirect;
-use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
+use assent_model::saml::{MessageClaim, NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
 use assent_model::user::User;
 use assent_plugin_host::{MapFailure, MapFailureKind, MapperRun, SamlAttribute, Sink};
@@ -60,6 +61,10 @@ pub struct AuthenticatedSignOn<'a> {
     pub authenticated_user: &'a AuthenticatedUser,
     /// The time of the response, which stays the same if the response is repeated.
     pub at: Timestamp,
+    /// The claim of the request's message, if the response claims it.
+    pub claim: Option<MessageClaim>,
+    /// The service provider, if this HTTP request has read it.
+    pub provider: Option<&'a Arc<ServiceProvider>>,
 }
 
 /// The outcome of a sign-on request.
@@ -95,12 +100,18 @@ async fn answer_user(
         request,
         authenticated_user,
         at,
+        provider,
         ..
     } = authenticated;
-    let found = services
-        .store
-        .service_provider(&request.application)
-        .await?;
+    let found = match provider {
+        Some(provider) => Some(Arc::clone(provider)),
+        None => {
+            services
+                .store
+                .service_provider(&request.application)
+                .await?
+        }
+    };
     let provider = match receiver(found, request) {
         Ok(provider) => provider,
         Err(why) => return Ok(SignOnOutcome::Denied(why)),
@@ -223,6 +234,8 @@ async fn grant(
         request,
         authenticated_user,
         at,
+        claim,
+        ..
     } = authenticated;
     let BrowserSession { session, user } = &authenticated_user.signed_in;
     let id = derived::message_id(services, login.id(), "response")?;
@@ -241,9 +254,9 @@ async fn grant(
         margin: Duration::from_secs(provider.settings.not_before_margin.into()),
         attributes: &content.attributes,
     };
+    let signer = saml_keys::signer(services, &provider.id).await?;
     // The response is signed before the login is completed, so that no failure can come between the two.
-    let response = match response::success(envelope, &assertion, &signer(services, provider).await?)
-    {
+    let response = match response::success(envelope, &assertion, &signer) {
         Ok(response) => response,
         Err(error) => {
             tracing::error!(
@@ -267,6 +280,7 @@ async fn grant(
         authenticated_user,
         grant: Some((grant, &content.account)),
         consent: None,
+        claim,
         at,
     };
     if !login::answer(services, login, outcome).await?.is_done() {
@@ -355,7 +369,8 @@ pub async fn failure_answer(
     tracing::info!(application = %provider.id, reason = %why, "AuthnRequest rejected");
     let id = derived::message_id(services, login, "response")?;
     let envelope = envelope(&id, at, entity_id(services, provider), request);
-    let response = response::failure(envelope, &why.status(), &signer(services, provider).await?)
+    let signer = saml_keys::signer(services, &provider.id).await?;
+    let response = response::failure(envelope, &why.status(), &signer)
         .map_err(|error| InternalError::Saml(error.to_string()))?;
     new_answer(services, provider, request, response, false)
 }

@@ -1,10 +1,9 @@
 //! Lookups of accounts.
 
 use crate::engine::sql;
-use crate::tables::accounts::user_account::{ACCESS, AccountRow, UserAccount};
+use crate::tables::accounts::user_account::{AccountAccess, AccountRow, UserAccount};
 use crate::{Result, Store};
 use assent_model::account::Account;
-use assent_model::group::AssignedAccess;
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::is_same_name;
 use assent_model::search::terms_of_name;
@@ -31,21 +30,10 @@ impl Store {
     }
 
     /// A user's account in an application, if there is one, and the access and roles from assignments to groups and to
-    /// everyone. It is one statement, whether the user exists or not.
-    pub async fn access_of(
-        &self,
-        user: UserId,
-        application: &Did,
-    ) -> Result<(Option<Account>, AssignedAccess)> {
-        let found = sql::query_as::<AccountRow>(ACCESS)
-            .bind(user.to_string())
-            .bind(application.to_string())
-            .fetch_optional(&self.readers)
-            .await?;
-        found.map_or_else(
-            || Ok((None, AssignedAccess::default())),
-            AccountRow::into_access,
-        )
+    /// everyone. It is one lookup, whether the user exists or not.
+    pub async fn access_of(&self, user: UserId, application: &Did) -> Result<AccountAccess> {
+        let key = (user.to_string(), application.to_string());
+        Ok(self.lookups.access.call(key).await?.unwrap_or_default())
     }
 
     /// A user's account in an application.

@@ -42,18 +42,44 @@ pub(crate) const ACCOUNTS_WITH_USERS: &str = statement!(
 pub(crate) const BY_ACCOUNT_ID: &str =
     statement!(ACCOUNTS_WITH_USERS, "WHERE accounts.id IN ({$})");
 
-/// The account of a user in an application, and the user's access by assignments. Without an account, `id` is empty.
+/// The accounts of users in applications, and the users' access by assignments. Without an account, `id` is empty.
 pub(crate) const ACCESS: &str = statement!(
-    "SELECT COALESCE(accounts.id, '') AS id, CAST($1 AS TEXT) AS user_id, applications.id AS application_id,
+    "SELECT COALESCE(accounts.id, '') AS id, v.column1 AS user_id, applications.id AS application_id,
     COALESCE(accounts.name, '') AS name, COALESCE(accounts.roles, '[]') AS roles,
     COALESCE(accounts.short_code, '') AS short_code, COALESCE(accounts.state, '') AS state,
     COALESCE(accounts.individual, 0) AS individual, COALESCE(accounts.version, 0) AS version,
     COALESCE(accounts.created_at, 0) AS created_at, ",
-    AssignedAccessRow::OF_USER,
-    " FROM applications
-     LEFT JOIN accounts ON accounts.application_id = applications.id AND accounts.user_id = CAST($1 AS TEXT)
-     WHERE applications.id = $2"
+    AssignedAccessRow::OF_ASKED_USER,
+    " FROM (VALUES {($, $)}) AS v
+     JOIN applications ON applications.id = v.column2
+     LEFT JOIN accounts ON accounts.application_id = applications.id AND accounts.user_id = v.column1"
 );
+
+/// A user's account in an application, if there is one, and the user's access by assignments.
+#[derive(Clone, Debug, Default)]
+pub struct AccountAccess {
+    /// The account.
+    pub account: Option<Account>,
+    /// The access by assignments.
+    pub assigned: AssignedAccess,
+}
+
+impl Row for AccountRow {
+    /// The user and the application.
+    type Key = (String, String);
+    type Value = AccountAccess;
+    fn key(&self) -> Self::Key {
+        (self.user_id.clone(), self.application_id.clone())
+    }
+}
+
+impl TryFrom<AccountRow> for AccountAccess {
+    type Error = StoreError;
+    fn try_from(row: AccountRow) -> Result<Self> {
+        let (account, assigned) = row.into_access()?;
+        Ok(Self { account, assigned })
+    }
+}
 
 /// An account with its user.
 #[derive(Clone, Debug)]

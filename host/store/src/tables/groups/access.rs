@@ -80,9 +80,9 @@ impl AssignedAccessRow {
         assigned_groups!("users.id", "applications.id"),
         ", applications.everyone_roles"
     );
-    /// The columns for the user `$1`, for a statement with the table `applications`.
-    pub(crate) const OF_USER: &'static str = concat!(
-        assigned_groups!("CAST($1 AS TEXT)", "applications.id"),
+    /// The columns for the users `v.column1`, for a statement with the table `applications`.
+    pub(crate) const OF_ASKED_USER: &'static str = concat!(
+        assigned_groups!("v.column1", "applications.id"),
         ", applications.everyone_roles"
     );
 }

@@ -2,6 +2,7 @@
 
 use crate::engine::rows::{cell, from_json, moment, parse};
 use crate::engine::sql;
+use crate::tables::sign_in::replay_cache::EarlierClaim;
 use crate::tables::sign_in::sign_on_requests::{ArrivedBrowser, ArrivedRequest};
 use crate::{ReplayCheck, Result, Store};
 use assent_model::clock::Timestamp;
@@ -20,6 +21,7 @@ impl Store {
         self.claim_message(MessageClaim {
             digest: assertion,
             until,
+            answer: None,
         })
         .await
     }
@@ -27,6 +29,11 @@ impl Store {
     /// Claims a message. From then on another message with its `ID` is a replay.
     pub async fn claim_message(&self, once: MessageClaim) -> Result<ReplayCheck> {
         self.writer.share(once).await
+    }
+
+    /// The claim of the message with this digest, if it was claimed before.
+    pub async fn earlier_claim(&self, message: Digest) -> Result<Option<EarlierClaim>> {
+        self.lookups.claims.call(message.to_text()).await
     }
 
     /// Claims an AuthnRequest, and stores it until the browser returns with its cookies. A replay is not stored.

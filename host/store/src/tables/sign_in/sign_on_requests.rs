@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
+use crate::engine::claimed_messages;
 use crate::engine::rows::to_json;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::engine::transactions::SharedWrite;
-use crate::tables::sign_in::replay_cache;
 use crate::{ReplayCheck, Result, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{SessionId, SignOnId};
@@ -51,6 +51,10 @@ impl SharedWrite for ArrivedRequest {
     type Output = ReplayCheck;
     const RANK: u8 = 2;
 
+    fn claim(&self) -> Option<&MessageClaim> {
+        Some(&self.once)
+    }
+
     async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<ReplayCheck>> {
         store(db, writes).await
     }
@@ -75,7 +79,7 @@ static STORE: LazyLock<BulkSql> = LazyLock::new(|| {
 /// Stores the requests that are not replays.
 async fn store(db: &mut Connection, requests: &[&ArrivedRequest]) -> Result<Vec<ReplayCheck>> {
     let claims: Vec<&MessageClaim> = requests.iter().map(|arrived| &arrived.once).collect();
-    let checks = replay_cache::claim_all(db, &claims).await?;
+    let checks = claimed_messages::take(db, &claims).await?;
     let first = requests.iter().zip(&checks);
     let new: Vec<&PendingSignOn> = first
         .filter(|(_, check)| **check == ReplayCheck::FirstUse)

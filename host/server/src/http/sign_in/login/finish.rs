@@ -101,6 +101,8 @@ pub(crate) async fn finish(
                 request,
                 authenticated_user,
                 at: services.now(),
+                claim: None,
+                provider: None,
             };
             let answer = sign_on::respond(context, authenticated).await?;
             answer.map(ProtocolAnswer::Saml, |never| match never {})
@@ -110,6 +112,7 @@ pub(crate) async fn finish(
                 authenticated_user,
                 grant: None,
                 consent: None,
+                claim: None,
                 at: services.now(),
             };
             match login::answer(services, stored, completion).await? {

@@ -189,6 +189,8 @@ async fn assertion_again(
         request,
         authenticated_user,
         at,
+        claim: None,
+        provider: None,
     };
     // The first answer has passed the observer.
     let context = SignInContext {

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
+use crate::engine::claimed_messages;
 use crate::engine::deferred;
 use crate::engine::locked_rows::LockedRow;
 use crate::engine::rows::{cell, parse, to_json};
@@ -14,17 +15,17 @@ use crate::tables::devices::locks;
 use crate::tables::sessions::saml_participants::{self, bind_application};
 use crate::tables::users::sign_ins;
 
-use crate::tables::sign_in::consents;
 use crate::tables::sign_in::consents::ConsentGrant;
+use crate::tables::sign_in::{consents, replay_cache};
 use crate::tables::tokens::{bind_code, check_inserted, code_columns};
 use crate::tables::{accounts, sessions, tokens};
-use crate::{Result, Store, Transition, audit};
+use crate::{ReplayCheck, Result, Store, Transition, audit};
 use assent_model::audit::{Entry, Origin};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, Did, FamilyId, LoginId, SessionId, UserId};
 use assent_model::login::{GivenAnswer, LoginAnswer};
-use assent_model::saml::Participation;
+use assent_model::saml::{MessageClaim, Participation};
 use assent_model::secret::Digest;
 use assent_model::session::Session;
 use assent_model::token::CodeGrant;
@@ -152,11 +153,13 @@ impl IssuedGrant {
 
 impl Store {
     /// Answers a request with the browser's session, if the request needs no login. It has the effects of
-    /// [`Completion::Resume`] without a login row. Returns [`Transition::NotOpen`] if the session has ended.
+    /// [`Completion::Resume`] without a login row, and claims the message of the request. Returns
+    /// [`Transition::NotOpen`] if the session has ended or the message was claimed before.
     pub async fn answer_with_session(
         &self,
         grant: IssuedGrant,
         record: SignInRecord,
+        claim: Option<MessageClaim>,
         now: Timestamp,
     ) -> Result<Transition> {
         let used = self.unrecorded_use(Some(&grant), now);
@@ -164,6 +167,7 @@ impl Store {
         let answer = SessionAnswer {
             grant,
             record,
+            claim,
             used,
             now,
         };
@@ -243,6 +247,8 @@ impl Store {
 struct SessionAnswer {
     grant: IssuedGrant,
     record: SignInRecord,
+    /// The message that it answers.
+    claim: Option<MessageClaim>,
     used: UnrecordedUse,
     now: Timestamp,
 }
@@ -255,12 +261,65 @@ impl SharedWrite for SessionAnswer {
         Some(LockedRow::Session(self.grant.session()))
     }
 
+    fn claim(&self) -> Option<&MessageClaim> {
+        self.claim.as_ref()
+    }
+
     async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<Transition>> {
         answer_all(db, writes).await
     }
 }
 
 async fn answer_all(db: &mut Connection, answers: &[&SessionAnswer]) -> Result<Vec<Transition>> {
+    let claimed = claim_messages(db, answers).await?;
+    let first: Vec<&SessionAnswer> = answers.iter().zip(&claimed).filter_map(of_claim).collect();
+    let open = match first.is_empty() {
+        true => HashSet::new(),
+        false => answer_first(db, &first).await?,
+    };
+    let mut outcomes = Vec::with_capacity(answers.len());
+    for answer in answers.iter().zip(&claimed) {
+        let open = of_claim(answer).filter(|answer| open.contains(&answer.grant.session()));
+        let Some(answer) = open else {
+            outcomes.push(Transition::NotOpen);
+            continue;
+        };
+        insert_record(db, &answer.record, answer.now).await?;
+        answer.used.record(db, answer.now)?;
+        outcomes.push(Transition::Done);
+    }
+    Ok(outcomes)
+}
+
+/// The answer, unless its message was claimed before.
+fn of_claim<'a>((answer, claim): (&&'a SessionAnswer, &ReplayCheck)) -> Option<&'a SessionAnswer> {
+    (*claim == ReplayCheck::FirstUse).then_some(*answer)
+}
+
+/// Claims the messages of the answers. An answer without one is always the first.
+async fn claim_messages(
+    db: &mut Connection,
+    answers: &[&SessionAnswer],
+) -> Result<Vec<ReplayCheck>> {
+    let claims: Vec<&MessageClaim> = answers
+        .iter()
+        .filter_map(|answer| answer.claim.as_ref())
+        .collect();
+    let mut checks = claimed_messages::take(db, &claims).await?.into_iter();
+    let check = |answer: &&SessionAnswer| match answer.claim {
+        // There are as many checks as claims.
+        Some(_) => checks.next().unwrap_or(ReplayCheck::Replayed),
+        None => ReplayCheck::FirstUse,
+    };
+    Ok(answers.iter().map(check).collect())
+}
+
+/// Stores the grants of the open sessions among those of the answers. Returns these sessions. A message of another one
+/// remains unclaimed.
+async fn answer_first(
+    db: &mut Connection,
+    answers: &[&SessionAnswer],
+) -> Result<HashSet<SessionId>> {
     let uses = answers
         .iter()
         .map(|answer| (answer.grant.session(), answer.now));
@@ -270,24 +329,18 @@ async fn answer_all(db: &mut Connection, answers: &[&SessionAnswer]) -> Result<V
         .filter_map(|answer| answer.grant.code_grant())
         .collect();
     let open = insert_codes(db, &uses, &codes).await?;
-    let is_open = |answer: &SessionAnswer| open.contains(&answer.grant.session());
+    let is_open = |answer: &&&SessionAnswer| open.contains(&answer.grant.session());
+    let closed = answers.iter().filter(|answer| !is_open(answer));
+    let unanswered: Vec<&MessageClaim> =
+        closed.filter_map(|answer| answer.claim.as_ref()).collect();
+    replay_cache::withdraw_all(db, &unanswered).await?;
     let participations: Vec<&Participation> = answers
         .iter()
-        .filter(|answer| is_open(answer))
+        .filter(is_open)
         .filter_map(|answer| answer.grant.participation())
         .collect();
     saml_participants::insert_participations(db, &participations).await?;
-    let mut outcomes = Vec::with_capacity(answers.len());
-    for answer in answers {
-        if !is_open(answer) {
-            outcomes.push(Transition::NotOpen);
-            continue;
-        }
-        insert_record(db, &answer.record, answer.now).await?;
-        answer.used.record(db, answer.now)?;
-        outcomes.push(Transition::Done);
-    }
-    Ok(outcomes)
+    Ok(open)
 }
 
 /// Returns those of the sessions that are open. Stores the codes of these sessions, and that their applications
