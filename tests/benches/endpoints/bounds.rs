@@ -17,8 +17,9 @@ use tokio::process::{Child, Command};
 use super::load::Load;
 use super::server::on_its_core;
 
-/// What the trivial server computes for each answer besides the answer itself: about as much as a short answer of Assent
-/// costs. Otherwise its client would never sleep, but that of Assent would, and waking it would count only there.
+/// What the trivial server computes for each answer besides the answer itself: about as much as a short answer of
+/// Assent costs. Otherwise its client would never sleep, but that of Assent would, and waking it would count only
+/// there.
 const WORK: Duration = Duration::from_micros(30);
 
 const RSA: &str = "rsa-signatures";

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::logout::{PARTIAL, SUCCESS, answer, codes, frame, request, send, signed_in};
-use super::service_provider::TestServiceProvider;
+use super::service_provider::{Request, TestServiceProvider};
 use crate::harness::{Browser, TestHost};
 
 /// Neither a request nor a session leads to an assertion until the service provider is enabled again.
@@ -19,9 +19,12 @@ async fn a_disabled_service_provider_receives_no_assertion() {
         .await;
     assert!(browser.get("/").await.body.contains(&provider.sign_on()));
     // A stored request. The browser has not returned with its cookies yet.
-    let stored = browser
-        .get(&provider.signed_redirect(&provider.request(&host).xml(), None))
-        .await;
+    let elsewhere = Browser::new(&host.base);
+    let request = Request {
+        destination: None,
+        ..provider.request(&host)
+    };
+    let stored = provider.post(&elsewhere, &request.xml(), None).await;
     let other = Browser::new(&host.base);
     let login = provider.begin(&other, &provider.request(&host), None).await;
 
@@ -36,7 +39,7 @@ async fn a_disabled_service_provider_receives_no_assertion() {
     for page in [
         browser.get(&provider.signed_redirect(&again, None)).await,
         browser.get(&provider.sign_on()).await,
-        stored.followed().await,
+        browser.get(stored.location().path()).await,
     ] {
         assert_eq!(page.status, StatusCode::FORBIDDEN, "{}", page.body);
         assert!(

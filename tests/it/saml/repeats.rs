@@ -139,8 +139,8 @@ async fn a_sign_on_with_a_session_is_repeated_for_that_session_only(database: Da
     }
 }
 
-/// A transaction claims its messages before it locks sessions. PostgreSQL would detect a deadlock of two after a second,
-/// and roll one back.
+/// A transaction claims its messages before it locks sessions. PostgreSQL would detect a deadlock of two after a
+/// second, and roll one back.
 #[tokio::test]
 async fn requests_sent_to_two_instances_do_not_deadlock() {
     const SESSIONS: usize = 6;

@@ -1,23 +1,34 @@
 //! The signatures of the writer.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use openssl::error::ErrorStack;
-use openssl::pkey::{Id, PKey, Private};
+use openssl::hash::MessageDigest;
+use openssl::pkey::{Id, PKey, PKeyRef, Private};
 use openssl::x509::X509Ref;
-
-use assent_model::rsa_signer::{RsaScheme, RsaSigner};
 
 use super::algorithm::{DigestAlgorithm, SignatureAlgorithm, SignatureKeyError, TrustedKey};
 
 /// A private RSA key, and the certificate that accompanies its signatures.
 ///
 /// A signature takes about a millisecond of CPU time, so callers must sign outside the async threads.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Signer {
-    key: RsaSigner,
+    sign: Arc<Sign>,
     /// The certificate's DER in base64.
     certificate: String,
+}
+
+/// Signs the SHA-256 digest of a message by the private key (RSASSA-PKCS1-v1_5).
+type Sign = dyn Fn(&[u8]) -> Result<Vec<u8>, ErrorStack> + Send + Sync;
+
+/// Omits the key.
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signer").finish_non_exhaustive()
+    }
 }
 
 impl Signer {
@@ -31,15 +42,30 @@ impl Signer {
     /// # Errors
     /// [`SignatureKeyError`] if the key is not RSA with at least 2048 bits, or does not match the certificate.
     pub fn new(key: PKey<Private>, certificate: &X509Ref) -> Result<Self, SignatureKeyError> {
+        Self::signing_by(&key.clone(), certificate, move |message| {
+            openssl::sign::Signer::new(MessageDigest::sha256(), &key)?.sign_oneshot_to_vec(message)
+        })
+    }
+
+    /// Returns a signer for a key and its certificate. `sign` signs the SHA-256 digest of a message by this key
+    /// (RSASSA-PKCS1-v1_5).
+    ///
+    /// # Errors
+    /// As [`Signer::new`].
+    pub fn signing_by(
+        key: &PKeyRef<Private>,
+        certificate: &X509Ref,
+        sign: impl Fn(&[u8]) -> Result<Vec<u8>, ErrorStack> + Send + Sync + 'static,
+    ) -> Result<Self, SignatureKeyError> {
         TrustedKey::of_certificate(certificate)?;
         if key.id() != Id::RSA {
             return Err(SignatureKeyError::Kind);
         }
-        if !certificate.public_key()?.public_eq(&key) {
+        if !certificate.public_key()?.public_eq(key) {
             return Err(SignatureKeyError::Certificate);
         }
         Ok(Self {
-            key: RsaSigner::new(key, RsaScheme::Pkcs1),
+            sign: Arc::new(sign),
             certificate: STANDARD.encode(certificate.to_der()?),
         })
     }
@@ -54,6 +80,6 @@ impl Signer {
     /// # Errors
     /// An error of OpenSSL.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, ErrorStack> {
-        self.key.sign(message)
+        (self.sign)(message)
     }
 }

@@ -9,9 +9,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::Request;
-use axum::http::header::{ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, IF_NONE_MATCH, ORIGIN};
+use axum::http::header::{ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use tower::ServiceExt;
@@ -181,22 +181,13 @@ impl Question {
     /// Parses a request. Returns `None` if the router must respond.
     fn of(request: &Request) -> Option<Self> {
         let document = Document::parse(request.uri().path())?;
-        is_plain(request).then(|| Self {
+        refusals::is_plain_request(request).then(|| Self {
             document,
             coding: document.coding_for(request.headers()),
             is_head: request.method() == Method::HEAD,
             origin: request.headers().get(ORIGIN).cloned(),
         })
     }
-}
-
-/// Whether the response depends on nothing but the path, the content coding and the origin.
-pub(super) fn is_plain(request: &Request) -> bool {
-    matches!(*request.method(), Method::GET | Method::HEAD)
-        && request.uri().query().is_none()
-        && request.body().is_end_stream()
-        && !request.headers().contains_key(IF_NONE_MATCH)
-        && refusals::is_head_within_bounds(request)
 }
 
 /// A document, with its path.

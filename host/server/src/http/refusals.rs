@@ -2,8 +2,9 @@
 //! response that took too long. A user sees a page. A program gets plain text, or JSON from an API that returns JSON
 //! itself.
 
+use axum::body::HttpBody;
 use axum::extract::Request;
-use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 
@@ -52,8 +53,17 @@ pub(super) fn rejection_of_head(request: &Request) -> Option<Response> {
     None
 }
 
+/// Whether the response depends on nothing but the path, the content coding and the origin.
+pub(super) fn is_plain_request(request: &Request) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD)
+        && request.uri().query().is_none()
+        && request.body().is_end_stream()
+        && !request.headers().contains_key(IF_NONE_MATCH)
+        && is_head_within_bounds(request)
+}
+
 /// Whether the head of a request with a known path is within the bounds.
-pub(super) fn is_head_within_bounds(request: &Request) -> bool {
+fn is_head_within_bounds(request: &Request) -> bool {
     head_length(request) <= LONGEST_HEAD
 }
 

@@ -1,5 +1,6 @@
 //! The SAML metadata of service providers, kept as the router served it. Service providers and their tools may read it
-//! often, and it rarely changes. An answer is at most [`OLDEST`] old; after a change by this instance it is new at once.
+//! often, and it rarely changes. An answer is at most [`OLDEST`] old; after a change by this instance it is new at
+//! once.
 //!
 //! A request that is not plain goes to the router, as for the [prebuilt responses](super::prebuilt).
 
@@ -15,7 +16,7 @@ use axum::response::{IntoResponse, Response};
 use super::compression::{Coding, DOCUMENT_CODINGS};
 use super::fetch_metadata::Cause;
 use super::operations::measured_request::MeasuredRequest;
-use super::prebuilt::is_plain;
+use super::refusals::is_plain_request;
 use crate::domain::Services;
 use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
@@ -88,7 +89,7 @@ impl ServedMetadata {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b':');
         // The router refuses pages of other sites.
         let is_navigation = Cause::from_request(request) == Cause::Navigation;
-        (is_id && is_navigation && is_plain(request)).then(|| MetadataRequest {
+        (is_id && is_navigation && is_plain_request(request)).then(|| MetadataRequest {
             place: (
                 id.to_owned(),
                 Coding::preferred(request.headers(), &DOCUMENT_CODINGS),

@@ -19,6 +19,7 @@ use super::{KeyError, SealingKeys};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 use assent_model::id::{Did, KeyId};
+use assent_model::rsa_signer::{RsaScheme, RsaSigner};
 use assent_model::saml::{PartnerCertificate, SamlKey};
 use assent_saml_core::xml::Signer;
 
@@ -55,7 +56,8 @@ impl OpenKeys {
         let plain = sealing.open(&purpose(&key.application, key.id), &key.sealed)?;
         let private = PKey::private_key_from_pkcs8(&plain)?;
         let certificate = X509::from_pem(key.certificate.as_bytes())?;
-        let open = Signer::new(private, &certificate);
+        let signer = RsaSigner::new(private.clone(), RsaScheme::Pkcs1);
+        let open = Signer::signing_by(&private, &certificate, move |message| signer.sign(message));
         let open = Arc::new(open.map_err(|error| KeyError::Form(error.to_string()))?);
         let mut all = lock();
         if all.len() >= MOST_OPEN {

@@ -49,8 +49,9 @@ pub fn record(services: &Services, purpose: TracePurpose<'_>, steps: &[MapperRun
     }
 }
 
-/// Does the same as [`record`] for the ID token of a refresh, unless the result equals the last one of the token family.
-/// Returns the token's `jti`: that of `purpose`, or this one and the `jti` of the earlier token with that result.
+/// Does the same as [`record`] for the ID token of a refresh, unless the result equals the last one of the token
+/// family. Returns the token's `jti`: that of `purpose`, or this one and the `jti` of the earlier token with that
+/// result.
 pub fn record_refreshed(
     services: &Services,
     purpose: TracePurpose<'_>,
@@ -161,8 +162,8 @@ async fn write(services: &Services, batch: Vec<QueuedTrace>) {
     }
 }
 
-/// Returns the trace of a token or an assertion: of the token itself, or of the earlier one with the same result. `text`
-/// is a token, its `jti`, or the ID of an assertion.
+/// Returns the trace of a token or an assertion: of the token itself, or of the earlier one with the same result.
+/// `text` is a token, its `jti`, or the ID of an assertion.
 ///
 /// # Errors
 /// If the database fails.

@@ -110,7 +110,8 @@ pub struct CheckedSignOn {
     pub provider: Arc<ServiceProvider>,
 }
 
-/// Checks a request from a browser, except whether it is a replay. A request of the server itself, which only the policy admits, needs no signature.
+/// Checks a request from a browser, except whether it is a replay. A request of the server itself, which only the
+/// policy admits, needs no signature.
 ///
 /// # Errors
 /// [`SignOnError`] if a check or the database fails.
