@@ -65,6 +65,11 @@ compile_error!(
      separate cargo commands (`assent-plugin build` does)"
 );
 
+/// It takes its memory from the initial memory of the plugin, and only then grows it.
+#[cfg(all(target_family = "wasm", feature = "allocator"))]
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 #[cfg(any(feature = "approval-channel", feature = "delegated-approval-channel"))]
 #[macro_use]
 mod channel_exports;

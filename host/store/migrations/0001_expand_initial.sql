@@ -177,6 +177,8 @@ CREATE TABLE accounts (
     individual        BIGINT NOT NULL DEFAULT 1,
     version           BIGINT NOT NULL,
     created_at        BIGINT NOT NULL,
+    -- When the version began. A fail-over may lose a version, and the next change uses its number again.
+    updated_at        BIGINT NOT NULL,
     UNIQUE (user_id, application_id),
     UNIQUE (application_id, name)
 );

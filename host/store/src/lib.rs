@@ -70,6 +70,7 @@ pub use tables::keys::saml_keys::KeyDeletion;
 pub use tables::keys::sealed_values::{SealedPlace, SealedValue};
 pub use tables::keys::wrapped_keys::{NewSealingKey, StoredKeys};
 pub use tables::sessions::portal::OpenSession;
+pub use tables::sessions::sign_on_state::SignOnState;
 pub use tables::sessions::signed_in::SignedInSession;
 pub use tables::sign_in::consents::{Consent, ConsentGrant};
 pub use tables::sign_in::logins::completion::{Completion, IssuedGrant, NewSession, SignInRecord};
@@ -79,7 +80,8 @@ pub use tables::sign_in::replay_cache::EarlierClaim;
 pub use tables::sign_in::sign_on::ClaimedSignOn;
 pub use tables::sign_in::test_sign_ins::{StepRecord, TestSignInResult};
 pub use tables::tokens::{
-    ClientTokenState, FamilyState, NewAccess, Redemption, Rotation, RotationRequest, TokenFamily,
+    ClientTokenState, FamilyState, NewAccess, PresentedKey, PresentedState, Redemption, Rotation,
+    RotationRequest, TokenFamily,
 };
 pub use tables::traces::ClaimTrace;
 pub use tables::users::actions::UserAction;

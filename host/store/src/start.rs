@@ -52,13 +52,17 @@ impl Store {
                 &readers,
                 row::VERSION_BY_ID,
             ),
-            codes: start_loader::<tokens::CodeRow>(&readers, tokens::CODE_BY_ID),
+            codes: start_loader::<tokens::PresentedCodeRow>(&readers, tokens::PRESENTED_CODE),
             families: start_loader::<tokens::FamilyRow>(&readers, tokens::FAMILY_BY_ID),
             family_states: start_loader::<tokens::FamilyStateRow>(&readers, tokens::FAMILY_STATE),
             client_states: start_loader::<tokens::ClientStateRow>(&readers, tokens::CLIENT_STATE),
             sessions: start_loader::<signed_in::SignedInRow>(
                 &readers,
                 signed_in::SIGNED_IN_SESSION,
+            ),
+            sign_on_states: start_loader::<signed_in::SignOnRow>(
+                &readers,
+                signed_in::SIGN_ON_STATE,
             ),
             saml_keys: start_loader::<saml_keys::KeyRow>(&readers, saml_keys::KEYS_BY_APPLICATION),
             claims: start_loader::<replay_cache::ClaimRow>(&readers, replay_cache::CLAIM_BY_DIGEST),

@@ -24,14 +24,15 @@ use crate::tables::applications::noted_secret_uses::SecretUses;
 use crate::tables::applications::recorded_use::RecordedUse;
 use crate::tables::applications::row::ApplicationVersionRow;
 use crate::tables::devices::inbox_row::{InboxKey, InboxSummary};
-use crate::tables::sessions::signed_in::SignedInSession;
+use crate::tables::sessions::signed_in::{SignOnRow, SignedInSession};
 use crate::tables::sign_in::replay_cache::EarlierClaim;
-use crate::tables::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily};
+use crate::tables::tokens::{
+    ClientStateRow, FamilyStateRow, HolderVersion, PresentedCode, StateKey, TokenFamily,
+};
 use assent_model::application::RegisteredApplication;
 use assent_model::device::Device;
 use assent_model::id::{AccountId, Did, FamilyId, UserId};
 use assent_model::saml::SamlKey;
-use assent_model::token::CodeGrant;
 
 /// The database.
 #[derive(Clone, Debug)]
@@ -67,12 +68,13 @@ pub(crate) struct Loaders {
     pub(crate) applications: BatchLoader<RegisteredApplication>,
     pub(crate) user_accounts: BatchLoader<HeldAccount>,
     pub(crate) access: BatchLoader<AccountAccess, (String, String)>,
-    pub(crate) codes: BatchLoader<CodeGrant>,
+    pub(crate) codes: BatchLoader<PresentedCode, (String, String)>,
     pub(crate) application_versions: BatchLoader<ApplicationVersionRow>,
     pub(crate) families: BatchLoader<Arc<TokenFamily>>,
-    pub(crate) family_states: BatchLoader<FamilyStateRow, (String, String)>,
-    pub(crate) client_states: BatchLoader<ClientStateRow, (String, String)>,
+    pub(crate) family_states: BatchLoader<FamilyStateRow, StateKey>,
+    pub(crate) client_states: BatchLoader<ClientStateRow, StateKey>,
     pub(crate) sessions: BatchLoader<SignedInSession>,
+    pub(crate) sign_on_states: BatchLoader<SignOnRow, (String, String)>,
     pub(crate) saml_keys: BatchLoader<SamlKey>,
     pub(crate) claims: BatchLoader<EarlierClaim>,
     pub(crate) devices: BatchLoader<Device>,
@@ -173,24 +175,16 @@ impl Store {
         self.writer.write(input, work).await
     }
 
-    /// Does the same for an administrative write, and counts it after its commit.
-    pub(crate) async fn write_administration<I, T, F>(&self, input: I, work: F) -> Result<T>
-    where
-        I: Send + Sync + 'static,
-        T: Send + 'static,
-        F: for<'c> Fn(&'c mut Connection, &'c I) -> BoxFuture<'c, Result<T>>
-            + Send
-            + Sync
-            + 'static,
-    {
-        // A write may be committed although its caller does not wait for it any more.
-        let _counted = CountedWrite(&self.administrative_writes);
-        self.write(input, work).await
+    /// Counts an administrative write when the result is dropped: at its end, or when its caller does not wait any
+    /// more, because it may be committed nevertheless.
+    pub(crate) fn counted_write(&self) -> CountedWrite<'_> {
+        CountedWrite(&self.administrative_writes)
     }
 }
 
-/// Counts a write at its end.
-struct CountedWrite<'a>(&'a AtomicU64);
+/// An administrative write that is counted at its end.
+#[must_use]
+pub(crate) struct CountedWrite<'a>(&'a AtomicU64);
 
 impl Drop for CountedWrite<'_> {
     fn drop(&mut self) {

@@ -12,6 +12,10 @@ use clap::ValueEnum;
 /// The target of plugins. It has no system interface that the server would have to close.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
+/// A plugin begins with this much memory for its values, in bytes, so that most calls need no more. Each growth costs
+/// the host two system calls.
+const HEAP: &str = "-Clink-arg=--initial-heap=524288";
+
 /// Debian's compiler, package manager and library source for WebAssembly-capable builds.
 const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
@@ -61,13 +65,13 @@ impl Toolchain {
         Ok(Self::Debian { linker })
     }
 
-    /// Returns the cargo command for a build into `target`, with the flags of this toolchain.
-    pub fn cargo_build(&self, target: &Path) -> Command {
+    /// Returns the cargo command for a build of one crate into `target`, with the options of this toolchain.
+    pub fn cargo_rustc(&self, target: &Path) -> Command {
         match self {
             Self::Active => {
                 let mut cargo = Command::new("cargo");
                 cargo
-                    .args(["build", "--target", TARGET, "--target-dir"])
+                    .args(["rustc", "--target", TARGET, "--target-dir"])
                     .arg(target);
                 cargo
             }
@@ -75,7 +79,7 @@ impl Toolchain {
                 let mut cargo = Command::new("/usr/bin/cargo");
                 cargo
                     .args([
-                        "build",
+                        "rustc",
                         "-Zbuild-std=std,panic_abort",
                         "--target",
                         TARGET,
@@ -90,6 +94,15 @@ impl Toolchain {
                     .env_remove("CARGO");
                 cargo
             }
+        }
+    }
+
+    /// Returns the flags for the compiler of the plugin itself, which the author's own flags join.
+    pub const fn flags(&self) -> &'static [&'static str] {
+        match self {
+            Self::Active => &[HEAP],
+            // The linker may be too old for the option.
+            Self::Debian { .. } => &[],
         }
     }
 

@@ -1,4 +1,5 @@
-//! The short way of calls gives the same responses as the router, which answers calls with a query.
+//! The short way gives the same responses as the router, which answers calls with a query, and requests for pages with
+//! a body in parts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,8 +7,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::harness::{
-    Application, Body, Browser, Database, TestHost, Text, http_client, in_time, utf8,
+    Application, Body, Browser, Database, TestHost, TestUser, Text, http_client, in_time, utf8,
 };
+use crate::saml::service_provider::TestServiceProvider;
 
 /// A call: the method, the path, the headers and the body.
 type Call = (&'static str, &'static str, String, String);
@@ -200,4 +202,111 @@ async fn both_ways_are_counted() {
         response(&host, call, "").await;
     }
     assert!((counted().await - before - 20.0).abs() < 0.5);
+}
+
+/// Requests for the pages of a sign-on: valid ones, and those that a check rejects. The address is the path with its
+/// query.
+fn pages(ada: &TestUser, service_provider: &str, browser: &Browser) -> Vec<(String, String)> {
+    let valid = ada.application.request(&[]);
+    let sso = format!("/sso/SingleSignOnService/{service_provider}");
+    let signed_in = format!("cookie: {}\r\n", browser.cookie_header());
+    let mut pages = Vec::new();
+    for address in [
+        valid.clone(),
+        format!("{valid}&prompt=none"),
+        format!("{valid}&prompt=login"),
+        format!("{valid}&response_mode=form_post"),
+        format!("{valid}&scope=email"),
+        format!("{valid}&state=%00"),
+        format!("{valid}&state={}", "x".repeat(17_000)),
+        format!("{valid}&ui_locales=de"),
+        "/oidc/auth".to_owned(),
+        "/oidc/auth?client_id=did:web:unknown".to_owned(),
+        "/oidc/auth?client_id=%zz".to_owned(),
+        sso.clone(),
+        format!("{sso}?RelayState=x"),
+        format!("{sso}?SAMLRequest=nonsense"),
+        format!("{sso}?SAMLRequest=%00"),
+        "/sso/SingleSignOnService/unknown?SAMLRequest=nonsense".to_owned(),
+    ] {
+        for headers in [
+            "",
+            &signed_in,
+            "cookie: assent_session=x\r\n",
+            "accept: application/json\r\n",
+            "accept-language: de\r\n",
+            "sec-fetch-site: cross-site\r\nsec-fetch-mode: navigate\r\nsec-fetch-dest: document\r\n",
+            "sec-fetch-site: cross-site\r\nsec-fetch-mode: navigate\r\nsec-fetch-dest: iframe\r\n",
+            "sec-fetch-site: cross-site\r\nsec-fetch-mode: no-cors\r\nsec-fetch-dest: image\r\n",
+            "origin: https://evil.example\r\n",
+        ] {
+            pages.push((address.clone(), headers.to_owned()));
+        }
+    }
+    let large = format!("x-large: {}\r\n", "x".repeat(34 * 1024));
+    pages.push((valid, large));
+    pages
+}
+
+/// Replaces the random parts of a page's response: codes, ids of logins and of the page, and secrets.
+fn without_random((lines, body): (Vec<String>, String)) -> (Vec<String>, String) {
+    let lines = lines.into_iter().filter_map(|line| {
+        let (name, value) = line.split_once(": ").unwrap_or((&line, ""));
+        let kept = match name {
+            "content-length" => return None,
+            "content-security-policy" => value.split("'nonce-").next()?,
+            "location" => value.split("code=").next()?.split("/login/").next()?,
+            "set-cookie" => value.split('=').next()?,
+            _ => value,
+        };
+        Some(format!("{name}: {kept}"))
+    });
+    let title = body.split("</title>").next().unwrap_or_default();
+    (lines.collect(), title.to_owned())
+}
+
+async fn assert_same_pages(host: &TestHost, pages: &[(String, String)]) {
+    for (address, headers) in pages {
+        let parts = format!("{headers}transfer-encoding: chunked\r\n");
+        let (path, query) = address.split_at(address.find('?').unwrap_or(address.len()));
+        let path: &'static str = path.to_owned().leak();
+        let routed = ("GET", path, parts, "0\r\n\r\n".to_owned());
+        let routed = without_random(response(host, &routed, query).await);
+        let short = ("GET", path, headers.clone(), String::new());
+        let short = without_random(response(host, &short, query).await);
+        let start: String = format!("{address} {headers}").chars().take(400).collect();
+        assert_eq!(short, routed, "{start}");
+    }
+}
+
+async fn prepared_pages(settings: &str) -> (TestHost, Vec<(String, String)>) {
+    let host = TestHost::start_on_with(Database::Sqlite, settings).await;
+    let ada = host.ada().await;
+    let provider = TestServiceProvider::register(&host, serde_json::json!({})).await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let pages = pages(&ada, &provider.id, &browser);
+    (host, pages)
+}
+
+#[tokio::test]
+async fn each_page_is_that_of_the_router() {
+    let unlimited = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 0, burst = 1 }";
+    let (host, pages) = prepared_pages(unlimited).await;
+    assert_same_pages(&host, &pages).await;
+    host.host.draining.begin();
+    assert_same_pages(&host, &pages).await;
+    host.host.store.close().await;
+    assert_same_pages(&host, &pages).await;
+}
+
+#[tokio::test]
+async fn pages_above_the_rate_limit_are_those_of_the_router() {
+    let (host, pages) =
+        prepared_pages("[rate_limits]\nlogin_pages_per_ip = { per_minute = 1, burst = 20 }").await;
+    for (address, headers) in pages.iter().take(30) {
+        let path: &'static str = address.clone().leak();
+        response(&host, &("GET", path, headers.clone(), String::new()), "").await;
+    }
+    assert_same_pages(&host, &pages).await;
 }

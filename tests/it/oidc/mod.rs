@@ -4,6 +4,7 @@ mod address;
 mod attacks;
 mod authorize;
 mod backchannel;
+mod cached_accounts;
 mod claim_map;
 mod claims;
 mod client_auth;

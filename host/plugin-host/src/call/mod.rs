@@ -344,7 +344,7 @@ async fn by_turns<F: Future>(turn: &Ticket<'_>, own: &OwnTime, call: F) -> F::Ou
         .is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::MultiThread);
     std::future::poll_fn(|context| {
         ready!(turn.poll(context));
-        let is_long = own.spans().processor > SHORT;
+        let is_long = own.spans().total > SHORT;
         own.resume();
         let polled = if is_long && has_other_threads {
             // The other tasks of this thread may belong to sign-ins. They continue on another thread.

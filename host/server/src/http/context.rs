@@ -27,6 +27,7 @@ use assent_model::login::BrowserContext;
 use assent_model::name::LoginName;
 use assent_model::secret::{Digest, Secret, Token};
 use assent_model::token::prefix;
+use assent_store::SignOnState;
 
 /// The query in the address of a page without an automatic return.
 pub(crate) const STAY: &str = "stay";
@@ -98,10 +99,36 @@ impl Browser {
         &self,
         services: &Services,
     ) -> Result<Option<BrowserSession>, InternalError> {
+        self.signed_in_by(services, None).await
+    }
+
+    /// The same, with what [`Browser::sign_on_state`] has read.
+    pub(crate) async fn signed_in_by(
+        &self,
+        services: &Services,
+        read: Option<SignOnState>,
+    ) -> Result<Option<BrowserSession>, InternalError> {
         match &self.session {
-            Some(cookie) => session::current(services, cookie.expose()).await,
+            Some(cookie) => session::current(services, cookie.expose(), read).await,
             None => Ok(None),
         }
+    }
+
+    /// The application with this id, and the session that the browser's cookie names, without a check of the cookie.
+    /// `None` if there is no such session, or its user has no account there: then each part is read for itself.
+    pub(crate) async fn sign_on_state(
+        &self,
+        services: &Services,
+        application: &str,
+    ) -> Result<Option<SignOnState>, InternalError> {
+        let (Some(session), Ok(application)) = (self.session_id(), application.parse()) else {
+            return Ok(None);
+        };
+        let now = services.now();
+        Ok(services
+            .store
+            .sign_on_state(session, &application, now)
+            .await?)
     }
 
     /// The name that the browser remembers.

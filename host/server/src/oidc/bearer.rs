@@ -1,7 +1,7 @@
 //! Bearer tokens (RFC 6750).
 
 use crate::domain::{InternalError, Services};
-use crate::oidc::tokens::{self, ValidAccess};
+use crate::oidc::tokens::{Presented, PresentedText, ValidAccess};
 use assent_model::scope::Scope;
 use assent_model::secret::Digest;
 
@@ -78,9 +78,10 @@ pub async fn accept(
     services: &Services,
     shown: BearerToken<'_>,
 ) -> Result<ValidAccess, BearerError> {
-    let found = tokens::valid_access(services, shown.token)
-        .await?
-        .ok_or(BearerError::InvalidToken)?;
+    let text = PresentedText::access(services, shown.token).ok_or(BearerError::InvalidToken)?;
+    let presented = Presented::read(services, text).await?;
+    let found = presented.into_valid_access(services).await?;
+    let found = found.ok_or(BearerError::InvalidToken)?;
     let bound_to = found.grant.certificate;
     if bound_to.is_some() && bound_to != shown.certificate.map(Digest::sha256) {
         return Err(BearerError::InvalidToken);

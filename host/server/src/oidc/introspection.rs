@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use super::tokens;
+use super::tokens::{Presented, PresentedText};
 use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{ClaimSubject, subject_of};
@@ -68,6 +68,7 @@ const INACTIVE: Introspection = Introspection::Inactive(Inactive { active: false
 
 /// The data of a token of either kind.
 struct KnownToken {
+    is_refresh: bool,
     application: Did,
     family: Option<FamilyState>,
     scopes: TokenScopes,
@@ -85,11 +86,20 @@ pub async fn introspect(
     services: &Services,
     client: &AuthenticatedClient,
     parameters: &Parameters,
+    presented: Option<Presented>,
 ) -> Result<Introspection, TokenError> {
-    let text = parameters.required("token")?;
+    parameters.required("token")?;
     let is_own = |owner: &Did| *owner == client.application.id;
-    let known = match access_token(services, text).await? {
+    let known = match presented {
+        Some(presented) => known_token(services, presented).await?,
+        None => None,
+    };
+    let known = match known {
         Some(known) if is_own(&known.application) => Some(known),
+        // Only its owner may see a refresh token.
+        Some(KnownToken {
+            is_refresh: true, ..
+        }) => None,
         // A resource server may introspect tokens that it received. A public client cannot authenticate, so it sees
         // only its own tokens. A token for the admin API is valid only there, so no other client sees it as valid.
         Some(known) if known.scopes.oidc().is_some() => Some(known).filter(|_| {
@@ -99,11 +109,7 @@ pub async fn introspect(
                 .application_type
                 .is_confidential()
         }),
-        Some(_) => None,
-        // Only its owner may see a refresh token.
-        None => refresh_token(services, text)
-            .await?
-            .filter(|known| is_own(&known.application)),
+        Some(_) | None => None,
     };
     let Some(known) = known else {
         return Ok(INACTIVE);
@@ -230,34 +236,31 @@ async fn application_of(
     })
 }
 
-async fn access_token(
+async fn known_token(
     services: &Services,
-    text: &str,
+    presented: Presented,
 ) -> Result<Option<KnownToken>, InternalError> {
-    let found = tokens::valid_access(services, text).await?;
+    if matches!(presented.text, PresentedText::Refresh(_)) {
+        let found = presented.into_open_refresh();
+        let valid = found.filter(|found| found.is_valid(services.now()));
+        return Ok(valid.map(|found| KnownToken {
+            is_refresh: true,
+            application: found.state.family.application.clone(),
+            scopes: TokenScopes::Oidc(found.state.family.scopes.clone()),
+            issued_at: found.grant.issued_at,
+            expires_at: found.grant.expires_at,
+            certificate: None,
+            family: Some(found.state),
+        }));
+    }
+    let found = presented.into_valid_access(services).await?;
     Ok(found.map(|found| KnownToken {
+        is_refresh: false,
         application: found.grant.application,
         family: found.family,
         scopes: found.grant.scopes,
         issued_at: found.grant.issued_at,
         expires_at: found.grant.expires_at,
         certificate: found.grant.certificate,
-    }))
-}
-
-async fn refresh_token(
-    services: &Services,
-    text: &str,
-) -> Result<Option<KnownToken>, InternalError> {
-    let found = tokens::open_refresh(services, text)
-        .await?
-        .filter(|found| found.is_valid(services.now()));
-    Ok(found.map(|found| KnownToken {
-        application: found.state.family.application.clone(),
-        scopes: TokenScopes::Oidc(found.state.family.scopes.clone()),
-        issued_at: found.grant.issued_at,
-        expires_at: found.grant.expires_at,
-        certificate: None,
-        family: Some(found.state),
     }))
 }

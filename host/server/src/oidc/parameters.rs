@@ -1,5 +1,7 @@
 //! Request parameters (RFC 6749 section 3.1): each at most once, and an empty one counts as missing.
 
+use std::borrow::Cow;
+
 use crate::oidc::error::TokenError;
 use assent_model::language::Language;
 
@@ -12,7 +14,7 @@ const LONGEST_HINT: usize = 15 * 1024;
 
 /// A request's parameters.
 #[derive(Clone, Debug)]
-pub struct Parameters(Vec<(String, String)>);
+pub struct Parameters(Vec<(Cow<'static, str>, String)>);
 
 /// The reason why parameters are not usable. The message is for the application's developer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -68,7 +70,7 @@ impl Parameters {
     /// # Errors
     /// [`ParametersError`] if there are too many parameters, or one is too long.
     pub fn parse(encoded: &[u8]) -> Result<Self, ParametersError> {
-        let mut pairs: Vec<(String, String)> = Vec::new();
+        let mut pairs = Vec::new();
         for (name, value) in form_urlencoded::parse(encoded) {
             let longest = if name == "id_token_hint" {
                 LONGEST_HINT
@@ -78,7 +80,9 @@ impl Parameters {
             if pairs.len() == MOST || value.len() > longest {
                 return Err(ParametersError::TooMuch);
             }
-            pairs.push((name.into_owned(), value.into_owned()));
+            let known = KNOWN.into_iter().find(|known| *known == name);
+            let name = known.map_or_else(|| Cow::Owned(name.into_owned()), Cow::Borrowed);
+            pairs.push((name, value.into_owned()));
         }
         Ok(Self(pairs))
     }

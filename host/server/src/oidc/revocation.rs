@@ -3,9 +3,8 @@
 use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
-use super::tokens;
+use super::tokens::{Presented, PresentedText};
 use crate::domain::{InternalError, Services};
-use assent_model::token::prefix;
 use assent_telemetry::SPANS;
 
 /// Serves a revocation request of an authenticated client. A refresh token revokes its family; an access token revokes
@@ -19,12 +18,16 @@ pub async fn revoke(
     services: &Services,
     client: &AuthenticatedClient,
     parameters: &Parameters,
+    presented: Option<Presented>,
 ) -> Result<(), TokenError> {
-    let text = parameters.required("token")?;
+    parameters.required("token")?;
     let now = services.now();
     let application = &client.application.id;
-    if text.starts_with(prefix::REFRESH) {
-        let Some(found) = tokens::open_refresh(services, text).await? else {
+    let Some(presented) = presented else {
+        return Ok(());
+    };
+    if matches!(presented.text, PresentedText::Refresh(_)) {
+        let Some(found) = presented.into_open_refresh() else {
             return Ok(());
         };
         let family = &found.state.family;
@@ -39,7 +42,7 @@ pub async fn revoke(
         tracing::info!(%application, family = %family.id, "refresh token revoked, token family revoked");
         return Ok(());
     }
-    let Some(found) = tokens::valid_access(services, text).await? else {
+    let Some(found) = presented.into_valid_access(services).await? else {
         return Ok(());
     };
     if found.grant.application != *application {

@@ -16,6 +16,7 @@ use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::grant::authorization_code;
 use crate::oidc::grant::authorization_code::CodeExchange;
 use crate::oidc::parameters::Parameters;
+use crate::oidc::tokens::{Presented, PresentedText};
 use crate::oidc::userinfo;
 use assent_model::application::Application;
 use assent_model::id::FamilyId;
@@ -246,8 +247,12 @@ async fn exchange(
     };
     let verifier = test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Verifier)?;
     let redirect_uri = test_sign_in::address(services, test_sign_in.id);
+    let grant = match PresentedText::code(code) {
+        Some(code) => Presented::read(services, code).await?.into_code(),
+        None => None,
+    };
     let presented = CodeExchange {
-        code,
+        grant,
         redirect_uri: &redirect_uri,
         verifier: Some(&verifier),
         purpose: SignInPurpose::TestSignIn(test_sign_in.id),

@@ -4,7 +4,7 @@ mod lookup;
 pub(crate) mod user_account;
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
@@ -52,8 +52,8 @@ static HOLD: LazyLock<BulkSql> = LazyLock::new(|| {
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, individual, version,
-                               created_at)
-         VALUES {($, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+                               created_at, updated_at)
+         VALUES {($, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
@@ -68,7 +68,7 @@ async fn lock_users_of(
     let mut ids: Vec<UserId> = accounts.iter().map(|account| account.user_id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let mut users: HashMap<UserId, User> = HashMap::with_capacity(ids.len());
+    let mut users: HashMap<UserId, Arc<User>> = HashMap::with_capacity(ids.len());
     for ids in ids.chunks(MOST) {
         let mut query = sql::query_as::<UserRow>(HOLD.sql_for(ids.len()));
         for id in HOLD.padded(ids) {
@@ -76,7 +76,7 @@ async fn lock_users_of(
         }
         for row in query.fetch_all(&mut *db).await? {
             let user = User::try_from(row)?;
-            users.insert(user.id, user);
+            users.insert(user.id, Arc::new(user));
         }
     }
     let user_account = |(account, guard): (&Account, &UserGuard)| {
@@ -112,6 +112,7 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGua
                 .bind(account.state.as_str())
                 .bind(account.individual)
                 .bind(account.version)
+                .bind(account.created_at.millis())
                 .bind(account.created_at.millis());
         }
         let inserted = query.execute(&mut *db).await?;
@@ -134,7 +135,8 @@ pub(crate) async fn update(
 ) -> Result<VersionedWrite> {
     let user_accounts = lock_users_of(db, std::slice::from_ref(account), &[guard]).await?;
     let result = sql::query(
-        "UPDATE accounts SET name = $2, roles = $3, state = $4, individual = $6, version = version + 1
+        "UPDATE accounts SET name = $2, roles = $3, state = $4, individual = $6, version = version + 1,
+                             updated_at = $7
          WHERE id = $1 AND version = $5",
     )
     .bind(account.id.to_string())
@@ -143,6 +145,7 @@ pub(crate) async fn update(
     .bind(account.state.as_str())
     .bind(account.version)
     .bind(account.individual)
+    .bind(now.millis())
     .execute(&mut *db)
     .await
     .map_err(taken("the account's name"))?;
@@ -202,14 +205,17 @@ pub(crate) async fn replace_unconfirmed_names(
             continue;
         }
         account.name = user.name.to_string();
-        sql::query("UPDATE accounts SET name = $2, version = version + 1 WHERE id = $1")
-            .bind(account.id.to_string())
-            .bind(&account.name)
-            .execute(&mut *db)
-            .await
-            .map_err(taken("the account's name"))?;
+        sql::query(
+            "UPDATE accounts SET name = $2, version = version + 1, updated_at = $3 WHERE id = $1",
+        )
+        .bind(account.id.to_string())
+        .bind(&account.name)
+        .bind(user.updated_at.millis())
+        .execute(&mut *db)
+        .await
+        .map_err(taken("the account's name"))?;
         renamed.push(account.application_id.clone());
-        let user = user.clone();
+        let user = Arc::new(user.clone());
         search_index::replace_account(db, &UserAccount { user, account }).await?;
     }
     Ok(renamed)
@@ -241,11 +247,12 @@ pub(crate) async fn delete(
 /// application, and is logged if the account was invited.
 pub(crate) async fn activate_account(db: &mut Connection, entry: &Entry) -> Result<()> {
     let activated: Option<(String,)> = sql::query_as(
-        "UPDATE accounts SET state = 'active', version = version + 1
+        "UPDATE accounts SET state = 'active', version = version + 1, updated_at = $3
          WHERE user_id = $1 AND application_id = $2 AND state = 'invited' RETURNING id",
     )
     .bind(entry.user.map(|user| user.to_string()))
     .bind(entry.application.as_ref().map(ToString::to_string))
+    .bind(entry.at.millis())
     .fetch_optional(&mut *db)
     .await?;
     if let Some((id,)) = activated {

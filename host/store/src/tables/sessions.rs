@@ -4,6 +4,7 @@ pub(crate) mod logout;
 pub(crate) mod portal;
 pub(crate) mod saml_logouts;
 pub(crate) mod saml_participants;
+pub(crate) mod sign_on_state;
 pub(crate) mod signed_in;
 
 use std::collections::{BTreeMap, HashSet};

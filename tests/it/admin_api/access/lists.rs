@@ -250,14 +250,14 @@ async fn the_users_of_a_large_group_are_counted_without_the_closed_ones(database
         let accounts = rows(&ids[..closed], &|user| {
             let application = &grafana.id;
             format!(
-                "('{user}', '{user}', '{application}', '{user}', '[]', '{user}', 'suspended', 0, 1, 1)"
+                "('{user}', '{user}', '{application}', '{user}', '[]', '{user}', 'suspended', 0, 1, 1, 1)"
             )
         });
         connection
             .batch(&format!(
                 "DELETE FROM accounts;
                  INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, individual,
-                                       version, created_at) VALUES {accounts};"
+                                       version, created_at, updated_at) VALUES {accounts};"
             ))
             .await
             .expect("inserted");

@@ -1,5 +1,7 @@
 //! Accounts: the users of applications.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
@@ -182,7 +184,10 @@ impl AdminCommand for CreateAccount {
         });
         Ok(Planned::new(
             authorization,
-            UserAccount { user, account },
+            UserAccount {
+                user: Arc::new(user),
+                account,
+            },
             action,
         ))
     }
@@ -326,7 +331,7 @@ assent_model::admin_command! {
 /// An account before and after an update, and its user.
 #[derive(Clone, Debug)]
 pub struct AccountUpdate {
-    user: User,
+    user: Arc<User>,
     before: Account,
     after: Account,
 }

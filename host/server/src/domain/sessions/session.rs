@@ -1,5 +1,6 @@
 //! Sessions: the signed-in users of browsers.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -8,15 +9,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sign_in::derived;
 use crate::domain::{InternalError, Services, audit};
+use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
-use assent_model::id::SessionId;
+use assent_model::id::{Did, SessionId};
 use assent_model::saml::SessionEnd;
 use assent_model::secret::{Digest, Secret, Token};
 use assent_model::session::{Authentication, Session};
 use assent_model::token::prefix;
 use assent_model::user::{LifecycleState, User};
-use assent_store::SignedInSession;
+use assent_store::{SignOnState, SignedInSession, UserAccount};
 
 /// A use of a session moves its end only by at least this time, so that not every use is a write.
 const BETWEEN_MOVES: Duration = Duration::from_secs(60);
@@ -27,29 +29,57 @@ pub struct BrowserSession {
     /// The session.
     pub session: Session,
     /// The user, who may sign in.
-    pub user: User,
+    pub user: Arc<User>,
+    /// The user's account in the application of this HTTP request, if it was read with the session.
+    holder: Option<Arc<UserAccount>>,
+}
+
+impl BrowserSession {
+    fn new(found: SignedInSession) -> Self {
+        Self {
+            session: found.session,
+            user: found.user,
+            holder: None,
+        }
+    }
+
+    /// Forgets the account, which is then read again, because some time has passed.
+    pub fn forget_account(&mut self) {
+        self.holder = None;
+    }
+
+    /// The user's account in the application, if it was read with the session.
+    pub fn account_in(&self, application: &Did) -> Option<&Account> {
+        let account = &self.holder.as_ref()?.account;
+        (account.application_id == *application).then_some(account)
+    }
 }
 
 /// Returns the signed-in user of the browser with this session cookie, if the session is valid and the user may sign
-/// in.
+/// in. `read` is what this HTTP request has read about the session.
 pub async fn current(
     services: &Services,
     cookie: &str,
+    read: Option<SignOnState>,
 ) -> Result<Option<BrowserSession>, InternalError> {
     let Some(token) = Token::parse(prefix::SESSION, cookie) else {
         return Ok(None);
     };
-    let found = services
-        .store
-        .open_session(SessionId::from_bytes(token.id()), services.now())
-        .await?;
+    let id = SessionId::from_bytes(token.id());
+    let (found, holder) = match read.filter(|read| read.signed_in.session.id == id) {
+        Some(read) => (Some(read.signed_in), Some(read.holder)),
+        None => (services.store.open_session(id, services.now()).await?, None),
+    };
     let Some(found) = found.filter(|found| found.digest == token.digest() && may_sign_in(found))
     else {
         return Ok(None);
     };
-    let session = prolong(services, found.session).await?;
-    let user = found.user;
-    Ok(Some(BrowserSession { session, user }))
+    let expected = found.session.expires_at;
+    let mut signed_in = BrowserSession::new(found);
+    signed_in.session = prolong(services, signed_in.session).await?;
+    // The account may have changed while the session was prolonged.
+    signed_in.holder = holder.filter(|_| signed_in.session.expires_at == expected);
+    Ok(Some(signed_in))
 }
 
 /// Returns the session after a use. With an idle timeout its end moves, but not beyond the absolute timeout.
@@ -104,7 +134,12 @@ pub fn prepare(
         expires_at: last.min(now + settings.timeout()),
     };
     let token = derived::session_cookie(services, id, browser)?;
-    Ok((BrowserSession { session, user }, token))
+    let signed_in = BrowserSession {
+        session,
+        user: Arc::new(user),
+        holder: None,
+    };
+    Ok((signed_in, token))
 }
 
 /// Returns the session with this id and its user, if it is open and the user may sign in, and the digest of its cookie.
@@ -115,12 +150,8 @@ pub async fn open(
 ) -> Result<Option<(BrowserSession, Digest)>, InternalError> {
     let found = services.store.open_session(id, services.now()).await?;
     Ok(found.filter(may_sign_in).map(|found| {
-        let SignedInSession {
-            session,
-            digest,
-            user,
-        } = found;
-        (BrowserSession { session, user }, digest)
+        let digest = found.digest;
+        (BrowserSession::new(found), digest)
     }))
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::domain::accounts::implied_account;
 use crate::domain::claims::name_id::MissingName;
+use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
@@ -185,11 +186,16 @@ pub async fn access(
     // The account is read before the user's state is checked, so that the response time does not reveal whether the
     // user is suspended.
     let account = account_in(services, user, application).await?;
-    Ok(match (obstacle(user, account.as_ref()), account) {
+    Ok(access_with(user, account))
+}
+
+/// Returns the access of a user with this account, or with none.
+fn access_with(user: &User, account: Option<Account>) -> Access {
+    match (obstacle(user, account.as_ref()), account) {
         (None, Some(account)) => Access::Granted(account),
         (Some(AccessDenied::NoAccount), _) => Access::NoAccount,
         (_, _) => Access::Closed,
-    })
+    }
 }
 
 /// Returns the reason why a user currently has no access to an application.
@@ -206,11 +212,16 @@ pub async fn access_denial(
 /// the application identifies the user by one name from now on.
 pub async fn signed_in_access(
     services: &Services,
-    user: &User,
+    signed_in: &BrowserSession,
     application: &Did,
     origin: &Origin,
 ) -> Result<Access, InternalError> {
-    match access(services, user, application).await? {
+    let user = &signed_in.user;
+    let found = match signed_in.account_in(application) {
+        Some(account) => access_with(user, Some(account.clone())),
+        None => access(services, user, application).await?,
+    };
+    match found {
         Access::Granted(account) if !account.is_stored() => {
             store_implied(services, user, account, origin).await
         }

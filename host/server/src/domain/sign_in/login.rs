@@ -309,7 +309,7 @@ fn audit_entries(
         claim: _,
         at: _,
     } = outcome;
-    let BrowserSession { session, user } = &authenticated_user.signed_in;
+    let BrowserSession { session, user, .. } = &authenticated_user.signed_in;
     let by = AuditContext::new(Actor::User(user.id), authenticated_user.origin.clone());
     let account = grant.as_ref().map(|(_, account)| *account);
     let about = |event| {

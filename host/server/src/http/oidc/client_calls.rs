@@ -23,6 +23,7 @@ use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::client_auth::{self, AuthenticatedClient, ClientAuthRequest, ClientEndpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
+use crate::oidc::tokens::{Presented, PresentedText};
 use crate::oidc::{grant, introspection, revocation};
 use assent_model::id::Did;
 
@@ -44,6 +45,7 @@ fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
 pub(crate) struct AuthenticatedForm {
     client: AuthenticatedClient,
     parameters: Parameters,
+    presented: Option<Presented>,
 }
 
 impl FromRequest<Arc<Services>> for AuthenticatedForm {
@@ -85,8 +87,18 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 certificate: certificate.as_ref().map(ClientCertificate::der),
                 parameters: &parameters,
             };
-            let client = client_auth::authenticate(services, call).await?;
-            Ok(Self { client, parameters })
+            let text = match endpoint {
+                ClientEndpoint::Token => grant::presented(services, &parameters),
+                ClientEndpoint::Introspection | ClientEndpoint::Revocation => parameters
+                    .get("token")
+                    .and_then(|text| PresentedText::token(services, text)),
+            };
+            let (client, presented) = client_auth::authenticate(services, call, text).await?;
+            Ok(Self {
+                client,
+                parameters,
+                presented,
+            })
         };
         called
             .await
@@ -99,10 +111,15 @@ pub(crate) async fn token(
     State(services): State<Arc<Services>>,
     called: AuthenticatedForm,
 ) -> Response {
-    match grant::exchange(&services, &called.client, &called.parameters).await {
+    let AuthenticatedForm {
+        client,
+        parameters,
+        presented,
+    } = called;
+    match grant::exchange(&services, &client, &parameters, presented).await {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
         Err(error) => {
-            log_rejection(&called.client.application.id, &error);
+            log_rejection(&client.application.id, &error);
             error_response(&services, &error)
         }
     }
@@ -133,7 +150,12 @@ pub(crate) async fn introspect(
     State(services): State<Arc<Services>>,
     called: AuthenticatedForm,
 ) -> Response {
-    match introspection::introspect(&services, &called.client, &called.parameters).await {
+    let AuthenticatedForm {
+        client,
+        parameters,
+        presented,
+    } = called;
+    match introspection::introspect(&services, &client, &parameters, presented).await {
         Ok(introspection) => never_stored(Json(introspection).into_response()),
         Err(error) => error_response(&services, &error),
     }
@@ -144,7 +166,12 @@ pub(crate) async fn revoke(
     State(services): State<Arc<Services>>,
     called: AuthenticatedForm,
 ) -> Response {
-    match revocation::revoke(&services, &called.client, &called.parameters).await {
+    let AuthenticatedForm {
+        client,
+        parameters,
+        presented,
+    } = called;
+    match revocation::revoke(&services, &client, &parameters, presented).await {
         Ok(()) => never_stored(StatusCode::OK.into_response()),
         Err(error) => error_response(&services, &error),
     }

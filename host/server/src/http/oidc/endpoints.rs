@@ -38,6 +38,7 @@ use crate::oidc::{discovery, userinfo};
 use assent_model::id::LoginId;
 use assent_model::login::LoginRequest;
 use assent_model::redirect::RedirectPolicy;
+use assent_store::SignOnState;
 
 /// How clients may cache the discovery document and the key set.
 const CACHED: &str = "public, max-age=300";
@@ -79,13 +80,12 @@ pub(crate) async fn auth(
             .get("redirect_uri")
             .and_then(|address| test_sign_in::id_from_address(&services, address));
         let tried = open_test_sign_in(&services, &browser, tried).await?;
-        let accepted = authorize::check(
-            &services,
-            &parameters,
-            RedirectPolicy::for_browser(tried.as_ref()),
-        )
-        .await?;
-        begin(&services, &browser, accepted).await
+        let client = parameters.get("client_id").unwrap_or_default();
+        let read = browser.sign_on_state(&services, client).await?;
+        let policy = RedirectPolicy::for_browser(tried.as_ref());
+        let known = read.as_ref().map(|read| &read.application);
+        let accepted = authorize::check(&services, &parameters, policy, known).await?;
+        begin(&services, &browser, accepted, read).await
     };
     let response = match reply.await {
         Ok(response) => response,
@@ -119,9 +119,10 @@ async fn begin(
     services: &Services,
     browser: &Browser,
     accepted: AcceptedAuthorization,
+    read: Option<SignOnState>,
 ) -> Result<Response, AuthorizeError> {
     let request = &accepted.request;
-    let session = match browser.signed_in(services).await? {
+    let session = match browser.signed_in_by(services, read).await? {
         Some(signed_in)
             if !request.select_account
                 && interaction::session_suffices(

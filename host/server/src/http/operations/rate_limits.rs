@@ -20,9 +20,8 @@ use crate::http::forwarded::address_of;
 use crate::http::oidc::cors::Origins;
 use crate::http::page_error::PageError;
 use crate::http::pages::link::Link;
-use crate::http::texts::PageLanguage;
+use crate::http::texts::preferred_language;
 use crate::messages::Message;
-use assent_model::language::Language;
 
 /// The network of a request.
 impl FromRequestParts<Arc<Services>> for Network {
@@ -39,61 +38,49 @@ impl FromRequestParts<Arc<Services>> for Network {
 /// Limits the requests of an address for login pages. Pages of other sites cannot use up the limit: see [`Cause`].
 pub(crate) async fn sign_in(
     State(services): State<Arc<Services>>,
-    from: Network,
-    PageLanguage(language): PageLanguage,
     request: Request,
     next: Next,
 ) -> Response {
-    limit_pages(
-        &services,
-        &services.rate_limits.login_pages_per_ip,
-        from,
-        language,
-        request,
-        next,
-    )
-    .await
+    match rejection_of_sign_in(&services, &request) {
+        None => next.run(request).await,
+        Some(rejection) => rejection,
+    }
+}
+
+/// Counts a request for a login page. Returns the response to one too many.
+pub(crate) fn rejection_of_sign_in(services: &Services, request: &Request) -> Option<Response> {
+    rejection_of_page(services, &services.rate_limits.login_pages_per_ip, request)
 }
 
 /// Limits the requests of an address to sign out, because each may cost a signature or a seal.
 pub(crate) async fn sign_out(
     State(services): State<Arc<Services>>,
-    from: Network,
-    PageLanguage(language): PageLanguage,
     request: Request,
     next: Next,
 ) -> Response {
-    limit_pages(
-        &services,
-        &services.rate_limits.sign_out_pages_per_ip,
-        from,
-        language,
-        request,
-        next,
-    )
-    .await
+    let limit = &services.rate_limits.sign_out_pages_per_ip;
+    match rejection_of_page(&services, limit, &request) {
+        None => next.run(request).await,
+        Some(rejection) => rejection,
+    }
 }
 
-async fn limit_pages(
+fn rejection_of_page(
     services: &Services,
     navigations: &Limit<Network>,
-    from: Network,
-    language: Language,
-    request: Request,
-    next: Next,
-) -> Response {
-    let limit = match Cause::from_request(&request) {
+    request: &Request,
+) -> Option<Response> {
+    let limit = match Cause::from_request(request) {
         Cause::Navigation => navigations,
         Cause::Frame => &services.rate_limits.framed_pages_per_ip,
-        Cause::Embedded => return fetch_metadata::rejection(),
+        Cause::Embedded => return Some(fetch_metadata::rejection()),
     };
-    match limit.count_call(&from, services.now()) {
-        Ok(()) => next.run(request).await,
-        Err(exhausted) => {
-            let refused = Message::new("error-too-many-network");
-            PageError::too_many(exhausted, refused, next_link(&request)).render(services, language)
-        }
-    }
+    let from = address_of(services, request.extensions(), request.headers()).into();
+    let exhausted = limit.count_call(&from, services.now()).err()?;
+    let refused = Message::new("error-too-many-network");
+    let language = preferred_language(services, request.headers());
+    let page = PageError::too_many(exhausted, refused, next_link(request));
+    Some(page.render(services, language))
 }
 
 /// Limits the calls of an address to the endpoints for applications. A browser calls them only for single-page

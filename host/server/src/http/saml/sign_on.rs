@@ -40,7 +40,7 @@ use assent_model::redirect::{CheckedRedirect, RedirectPolicy};
 use assent_model::saml::{MessageAnswer, MessageClaim, SignOnRequest};
 use assent_model::secret::Digest;
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind, post_value};
-use assent_store::{ClaimedSignOn, EarlierClaim, ReplayCheck};
+use assent_store::{ClaimedSignOn, EarlierClaim, ReplayCheck, SignOnState};
 
 /// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without a request, the page that begins a
 /// sign-on at this server.
@@ -56,8 +56,11 @@ pub(crate) async fn sign_on(
                 let tried = incoming.relay_state().and_then(|state| state.parse().ok());
                 let tried = open_test_sign_in(&services, &browser, tried).await?;
                 let policy = RedirectPolicy::for_browser(tried.as_ref());
-                let checked = sign_on::check(&services, &application, &incoming, policy).await?;
-                match Box::pin(answer_at_once(&services, &browser, &checked)).await? {
+                let read = browser.sign_on_state(&services, &application).await?;
+                let known = read.as_ref().map(|read| &read.application);
+                let checked =
+                    sign_on::check(&services, &application, &incoming, policy, known).await?;
+                match Box::pin(answer_at_once(&services, &browser, &checked, read)).await? {
                     Some(response) => Ok(response),
                     None => store_request(&services, checked).await,
                 }
@@ -89,7 +92,8 @@ pub(crate) async fn sign_on_by_post(
         match Incoming::read_post(&body) {
             Ok(incoming) => {
                 let policy = RedirectPolicy::Registered;
-                let checked = sign_on::check(&services, &application, &incoming, policy).await?;
+                let checked =
+                    sign_on::check(&services, &application, &incoming, policy, None).await?;
                 store_request(&services, checked).await
             }
             Err(BindingError::Missing) => {
@@ -122,6 +126,7 @@ async fn answer_at_once(
     services: &Services,
     browser: &Browser,
     checked: &CheckedSignOn,
+    read: Option<SignOnState>,
 ) -> Result<Option<Response>, SignOnError> {
     let CheckedSignOn {
         id,
@@ -132,11 +137,11 @@ async fn answer_at_once(
     if !request.purpose.is_application() {
         return Ok(None);
     }
-    let Some(signed_in) = usable_session(services, browser, request).await? else {
+    let Some(signed_in) = usable_session(services, browser, request, read).await? else {
         return Ok(None);
     };
     let to = receiver(*id, browser, signed_in.session.id);
-    let authenticated_user =
+    let mut authenticated_user =
         AuthenticatedUser::of_session(signed_in, browser.secret(), browser.origin());
     let login = LoginId::from_bytes(*id.as_bytes());
     // A concurrent request with the same message may claim it first. Then this one repeats the response.
@@ -171,7 +176,10 @@ async fn answer_at_once(
         let answer = match sign_on::respond(context, authenticated).await? {
             SignOnOutcome::Granted(answer) => answer,
             SignOnOutcome::Failed(answer) if is_claimed(services, claim).await? => answer,
-            SignOnOutcome::Failed(_) | SignOnOutcome::AnsweredBefore => continue,
+            SignOnOutcome::Failed(_) | SignOnOutcome::AnsweredBefore => {
+                authenticated_user.signed_in.forget_account();
+                continue;
+            }
             // The login page shows the reason.
             SignOnOutcome::Denied(_) => return Ok(None),
         };
@@ -206,8 +214,9 @@ async fn usable_session(
     services: &Services,
     browser: &Browser,
     request: &SignOnRequest,
+    read: Option<SignOnState>,
 ) -> Result<Option<BrowserSession>, InternalError> {
-    let Some(signed_in) = browser.signed_in(services).await? else {
+    let Some(signed_in) = browser.signed_in_by(services, read).await? else {
         return Ok(None);
     };
     let suffices = sign_on::may_continue(services, request, &signed_in).await?;
@@ -277,7 +286,7 @@ async fn begin(
     login: LoginId,
     at: Timestamp,
 ) -> Result<Response, PageError> {
-    let session = usable_session(services, browser, &request).await?;
+    let session = usable_session(services, browser, &request, None).await?;
     let Some(provider) = services
         .store
         .service_provider(&request.application)

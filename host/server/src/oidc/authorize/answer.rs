@@ -120,8 +120,8 @@ async fn answer_user(
     if let Some((code, description)) = mismatch(services, &application, request, signed_in)? {
         return end_with_error(services, login, request, code, description).await;
     }
-    let (user, origin) = (&signed_in.user, &authenticated_user.origin);
-    let access = signed_in_access(services, user, &application.id, origin).await?;
+    let origin = &authenticated_user.origin;
+    let access = signed_in_access(services, signed_in, &application.id, origin).await?;
     let account = match access.into_account(&application.name) {
         Ok(account) => account,
         Err(why) => return Ok(AuthorizeOutcome::Denied(why)),

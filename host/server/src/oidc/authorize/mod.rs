@@ -16,7 +16,7 @@ use response::Destination;
 use super::error::AuthorizeErrorCode;
 use super::parameters::{Parameters, ParametersError};
 use crate::domain::{InternalError, Services};
-use assent_model::application::Application;
+use assent_model::application::{Application, RegisteredApplication};
 use assent_model::id::Did;
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::QuotedText;
@@ -94,7 +94,8 @@ impl AcceptedAuthorization {
 }
 
 /// Checks a request. Until the client and the redirect URI are known, errors can only be pages. Afterwards they go to
-/// the application. The order is that of the checks. The policy decides which redirect URIs are permitted.
+/// the application. The order is that of the checks. The policy decides which redirect URIs are permitted. `known` is
+/// the application with the request's `client_id`, if this HTTP request has read it.
 ///
 /// # Errors
 /// [`AuthorizeError`] if a check or the database fails.
@@ -103,8 +104,9 @@ pub async fn check(
     services: &Services,
     parameters: &Parameters,
     policy: RedirectPolicy<'_>,
+    known: Option<&RegisteredApplication>,
 ) -> Result<AcceptedAuthorization, AuthorizeError> {
-    let application = find_application(services, parameters).await?;
+    let application = find_application(services, parameters, known).await?;
     let page = |why| AuthorizeError::Page(why);
     let asked = parameters.get("redirect_uri");
     let asked = asked.ok_or_else(|| page(Unanswerable::NoRedirectUri(application.id.clone())))?;
@@ -189,17 +191,21 @@ async fn accept(
 async fn find_application(
     services: &Services,
     parameters: &Parameters,
+    known: Option<&RegisteredApplication>,
 ) -> Result<Arc<Application>, AuthorizeError> {
     let asked = parameters
         .get("client_id")
         .ok_or(AuthorizeError::Page(Unanswerable::NoClient))?;
     let unknown = || AuthorizeError::Page(Unanswerable::Client(QuotedText::new(asked)));
     let id: Did = asked.parse().map_err(|_| unknown())?;
-    let found = services
-        .store
-        .application(&id)
-        .await
-        .map_err(InternalError::from)?;
+    let found = match known {
+        Some(known) => known.clone().client(),
+        None => services
+            .store
+            .application(&id)
+            .await
+            .map_err(InternalError::from)?,
+    };
     let application = found.ok_or_else(unknown)?;
     if application.settings.enabled {
         Ok(application)

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::error::TokenError;
 use super::parameters::Parameters;
+use super::tokens::{Presented, PresentedText};
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::{InternalError, Services};
 use crate::keys::client::certificate_is_in_time;
@@ -19,6 +20,7 @@ use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::id::Did;
 use assent_model::secret::{Digest, Secret};
 use assent_model::token::CertificateDigest;
+use assent_store::PresentedState;
 use assent_telemetry::SPANS;
 
 /// The only `client_assertion_type` (RFC 7523 section 2.2).
@@ -100,22 +102,21 @@ impl Credentials<'_> {
 /// and clear the count. Nor are those of a public application, which has no secret:
 /// otherwise any client in its users' networks could use up its limit.
 ///
+/// `text` is the token or code in the request. The statement that reads the application reads its state, too.
+///
 /// # Errors
 /// [`TokenError`] if the authentication or the database fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.client_authentication")]
 pub async fn authenticate(
     services: &Services,
     call: ClientAuthRequest<'_>,
-) -> Result<AuthenticatedClient, TokenError> {
+    text: Option<PresentedText>,
+) -> Result<(AuthenticatedClient, Option<Presented>), TokenError> {
     let by_header = call.authorization.is_some();
     let presented = presented_credentials(call)?;
     let limit = &services.rate_limits.client_auth_failures;
     let caller = (presented.id().clone(), call.from);
-    let found = services
-        .store
-        .client_in_epoch(presented.id())
-        .await
-        .map_err(InternalError::from)?;
+    let (found, state) = read(services, presented.id(), text.as_ref()).await?;
     let method = found
         .as_ref()
         .map(|(application, _)| application.settings.auth_method());
@@ -134,12 +135,19 @@ pub async fn authenticate(
                     tracing::info!(application = %application.id, "request of a disabled application rejected");
                     return Err(TokenError::ApplicationDisabled);
                 }
-                return Ok(AuthenticatedClient {
+                // An assertion may need a download, and a write to the replay cache.
+                let is_current = !matches!(presented, Credentials::Assertion { .. });
+                let presented = match (text, state) {
+                    (Some(text), Some(state)) if is_current => Some(Presented { text, state }),
+                    (Some(text), _) => Some(Presented::read(services, text).await?),
+                    (None, _) => None,
+                };
+                let client = AuthenticatedClient {
                     application,
                     certificate,
-                    // An assertion may need a download, and a write to the replay cache.
-                    epoch: (!matches!(presented, Credentials::Assertion { .. })).then_some(epoch),
-                });
+                    epoch: is_current.then_some(epoch),
+                };
+                return Ok((client, presented));
             }
             Err(reason) => reason,
         },
@@ -152,6 +160,22 @@ pub async fn authenticate(
             .map_err(TokenError::TooManyFailures)?;
     }
     Err(TokenError::InvalidClient { by_header, reason })
+}
+
+/// Reads the application with this id, the epoch in which tokens are issued now, and the state of a token or code.
+async fn read(
+    services: &Services,
+    id: &Did,
+    text: Option<&PresentedText>,
+) -> Result<(Option<(Arc<Application>, u32)>, Option<PresentedState>), InternalError> {
+    let store = &services.store;
+    Ok(match text {
+        Some(text) => {
+            let (found, state) = store.presented_with_client(id, &text.key()).await?;
+            (found, Some(state))
+        }
+        None => (store.client_in_epoch(id).await?, None),
+    })
 }
 
 /// Verifies the presented credentials with the method of the application. Returns the certificate to which tokens are

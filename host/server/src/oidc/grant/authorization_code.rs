@@ -9,21 +9,22 @@ use crate::oidc::grant::new_tokens::{
 };
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
-use assent_model::application::{Application, GrantType};
-use assent_model::id::FamilyId;
+use crate::oidc::tokens::Presented;
+use assent_model::application::GrantType;
 use assent_model::purpose::SignInPurpose;
 use assent_model::scope::Scope;
-use assent_model::secret::Token;
-use assent_model::token::{CodeGrant, FamilyTokenSource, TokenScopes, TokenSource, prefix};
+use assent_model::token::{CodeGrant, FamilyTokenSource, TokenScopes, TokenSource};
 use assent_store::Redemption;
 
 pub(super) async fn exchange(
     services: &Services,
     client: &AuthenticatedClient,
     parameters: &Parameters,
+    presented: Option<Presented>,
 ) -> Result<TokenResponse, TokenError> {
+    parameters.required("code")?;
     let presented = CodeExchange {
-        code: parameters.required("code")?,
+        grant: presented.and_then(Presented::into_code),
         redirect_uri: parameters.required("redirect_uri")?,
         verifier: parameters.get("code_verifier"),
         purpose: SignInPurpose::Application,
@@ -32,10 +33,9 @@ pub(super) async fn exchange(
 }
 
 /// The parameters of a code exchange.
-#[derive(Clone, Copy)]
 pub struct CodeExchange<'a> {
-    /// `code`
-    pub code: &'a str,
+    /// The grant of `code`, if it was issued.
+    pub grant: Option<CodeGrant>,
     /// `redirect_uri`
     pub redirect_uri: &'a str,
     /// `code_verifier`
@@ -54,7 +54,14 @@ pub async fn redeem(
     presented: CodeExchange<'_>,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
-    let grant = find(services, application, presented.code).await?;
+    let grant = presented.grant.ok_or(INVALID_CODE)?;
+    if grant.application != application.id {
+        tracing::warn!(
+            application = %application.id, code = %grant.id,
+            "authorization code rejected: granted to another application"
+        );
+        return Err(INVALID_CODE);
+    }
     if grant.context.purpose != presented.purpose {
         tracing::warn!(
             application = %application.id, code = %grant.id,
@@ -143,30 +150,6 @@ pub async fn redeem(
 
 const INVALID_CODE: TokenError =
     TokenError::InvalidGrant("the code is invalid, expired or already used");
-
-async fn find(
-    services: &Services,
-    application: &Application,
-    code: &str,
-) -> Result<CodeGrant, TokenError> {
-    let token = Token::parse(prefix::CODE, code).ok_or(INVALID_CODE)?;
-    let found = services
-        .store
-        .code(FamilyId::from_bytes(token.id()))
-        .await
-        .map_err(InternalError::from)?;
-    let grant = found
-        .filter(|grant| grant.digest == token.digest())
-        .ok_or(INVALID_CODE)?;
-    if grant.application != application.id {
-        tracing::warn!(
-            application = %application.id, code = %grant.id,
-            "authorization code rejected: granted to another application"
-        );
-        return Err(INVALID_CODE);
-    }
-    Ok(grant)
-}
 
 /// The reason why a `code_verifier` is rejected, for the response.
 enum WrongVerifier {

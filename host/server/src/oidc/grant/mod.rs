@@ -8,6 +8,7 @@ mod refresh_token;
 use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
+use super::tokens::{Presented, PresentedText};
 use crate::domain::Services;
 use assent_model::application::GrantType;
 use assent_telemetry::SPANS;
@@ -23,6 +24,7 @@ pub async fn exchange(
     services: &Services,
     client: &AuthenticatedClient,
     parameters: &Parameters,
+    presented: Option<Presented>,
 ) -> Result<TokenResponse, TokenError> {
     let requested = parameters.required("grant_type")?;
     let grant_type = GrantType::parse(requested);
@@ -37,11 +39,25 @@ pub async fn exchange(
     }
     match grant_type {
         GrantType::AuthorizationCode => {
-            authorization_code::exchange(services, client, parameters).await
+            authorization_code::exchange(services, client, parameters, presented).await
         }
-        GrantType::RefreshToken => refresh_token::exchange(services, client, parameters).await,
+        GrantType::RefreshToken => {
+            refresh_token::exchange(services, client, parameters, presented).await
+        }
         GrantType::ClientCredentials => {
             client_credentials::exchange(services, client, parameters).await
         }
+    }
+}
+
+/// Returns the code or token that a token request presents, if its grant type has one and this installation may have
+/// issued it.
+pub fn presented(services: &Services, parameters: &Parameters) -> Option<PresentedText> {
+    match GrantType::parse(parameters.get("grant_type")?)? {
+        GrantType::AuthorizationCode => PresentedText::code(parameters.get("code")?),
+        GrantType::RefreshToken => {
+            PresentedText::refresh(services, parameters.get("refresh_token")?)
+        }
+        GrantType::ClientCredentials => None,
     }
 }

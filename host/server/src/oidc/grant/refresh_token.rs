@@ -23,7 +23,7 @@ use crate::oidc::grant::new_tokens::{
 };
 use crate::oidc::id_token;
 use crate::oidc::parameters::Parameters;
-use crate::oidc::tokens::{self, OpenRefresh};
+use crate::oidc::tokens::{OpenRefresh, Presented};
 use assent_model::application::Application;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -47,9 +47,11 @@ pub(super) async fn exchange(
     services: &Services,
     client: &AuthenticatedClient,
     parameters: &Parameters,
+    presented: Option<Presented>,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
-    let presented = find(services, client, parameters.required("refresh_token")?).await?;
+    parameters.required("refresh_token")?;
+    let presented = find(services, client, presented)?;
     let family = &*presented.state.family;
     let scopes = scopes(
         &family.scopes,
@@ -288,12 +290,14 @@ impl RefreshRetry {
 }
 
 /// Returns the family of a refresh token, unless it is revoked. The token may be a used one.
-async fn find(
+fn find(
     services: &Services,
     client: &AuthenticatedClient,
-    text: &str,
+    presented: Option<Presented>,
 ) -> Result<OpenRefresh, TokenError> {
-    let found = tokens::open_refresh(services, text).await?.ok_or(INVALID)?;
+    let found = presented
+        .and_then(Presented::into_open_refresh)
+        .ok_or(INVALID)?;
     if found.state.family.application != client.application.id {
         tracing::warn!(application = %client.application.id, "refresh token rejected: granted to another application");
         return Err(INVALID);

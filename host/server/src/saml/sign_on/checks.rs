@@ -12,6 +12,7 @@ use super::denied::SignOnDenied;
 use super::respond::{SignOnAnswer, failure_answer};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_sign_on_url, trusted_keys};
+use assent_model::application::RegisteredApplication;
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SignOnId};
 use assent_model::login::GivenAnswer;
@@ -111,7 +112,7 @@ pub struct CheckedSignOn {
 }
 
 /// Checks a request from a browser, except whether it is a replay. A request of the server itself, which only the
-/// policy admits, needs no signature.
+/// policy admits, needs no signature. `known` is the application, if this HTTP request has read it.
 ///
 /// # Errors
 /// [`SignOnError`] if a check or the database fails.
@@ -121,10 +122,13 @@ pub async fn check(
     application: &str,
     incoming: &Incoming,
     policy: RedirectPolicy<'_>,
+    known: Option<&RegisteredApplication>,
 ) -> Result<CheckedSignOn, SignOnError> {
-    let provider = find(services, application)
-        .await?
-        .ok_or(Unanswerable::Application)?;
+    let provider = match known {
+        Some(known) => known.clone().service_provider(),
+        None => find(services, application).await?,
+    };
+    let provider = provider.ok_or(Unanswerable::Application)?;
     if !provider.settings.enabled {
         return Err(Unanswerable::Disabled.into());
     }

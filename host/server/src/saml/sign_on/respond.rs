@@ -116,9 +116,10 @@ async fn answer_user(
         Ok(provider) => provider,
         Err(why) => return Ok(SignOnOutcome::Denied(why)),
     };
-    let BrowserSession { session, user } = &authenticated_user.signed_in;
+    let signed_in = &authenticated_user.signed_in;
+    let BrowserSession { session, user, .. } = signed_in;
     let origin = &authenticated_user.origin;
-    let access = signed_in_access(services, user, &provider.id, origin).await?;
+    let access = signed_in_access(services, signed_in, &provider.id, origin).await?;
     let account = match access.into_account(&provider.name) {
         Ok(account) => account,
         Err(why) => return Ok(SignOnOutcome::Denied(why)),
@@ -237,7 +238,7 @@ async fn grant(
         claim,
         ..
     } = authenticated;
-    let BrowserSession { session, user } = &authenticated_user.signed_in;
+    let BrowserSession { session, user, .. } = &authenticated_user.signed_in;
     let id = derived::message_id(services, login.id(), "response")?;
     let assertion_id = derived::message_id(services, login.id(), "assertion")?;
     let session_index = session_index(services, &provider.id, &session.sid)?;

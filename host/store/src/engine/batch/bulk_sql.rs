@@ -62,11 +62,20 @@ impl BulkSql {
         rows: &'r [T],
         count: usize,
     ) -> impl Iterator<Item = &'r T> {
-        let size = SIZES.into_iter().find(|size| *size >= count);
-        let size = size.unwrap_or(count);
         rows.iter()
             .chain(rows.last().into_iter().cycle())
-            .take(if rows.is_empty() { 0 } else { size })
+            .take(if rows.is_empty() {
+                0
+            } else {
+                self.places(count)
+            })
+    }
+
+    /// The number of rows in the statement for `count` rows.
+    #[allow(clippy::unused_self, reason = "each statement has the same sizes")]
+    pub(crate) fn places(&self, count: usize) -> usize {
+        let size = SIZES.into_iter().find(|size| *size >= count);
+        size.unwrap_or(count)
     }
 }
 

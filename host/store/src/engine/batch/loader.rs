@@ -23,7 +23,9 @@ pub(crate) trait Row: FromRow + Send + 'static {
 }
 
 /// The key of a lookup: the arguments of one row of placeholders in the statement.
-pub(crate) trait Key: Clone + Ord + Hash + Send + Sync + 'static {
+///
+/// The default is the key of no row: it stands in unused placeholders.
+pub(crate) trait Key: Clone + Default + Ord + Hash + Send + Sync + 'static {
     /// Binds the key to the next placeholders of the statement.
     fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R>;
 }
@@ -37,6 +39,12 @@ impl Key for String {
 impl Key for (String, String) {
     fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R> {
         query.bind(&self.0).bind(&self.1)
+    }
+}
+
+impl Key for (String, String, String) {
+    fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R> {
+        query.bind(&self.0).bind(&self.1).bind(&self.2)
     }
 }
 
@@ -70,7 +78,7 @@ impl<T: Send + 'static, K: Key> BatchLoader<T, K> {
 /// The number of batches of lookups at a time, so that one hanging connection does not block the other.
 const BATCHES: u32 = 2;
 
-/// Starts a loader for the rows of `statement`, which contains `{$}` or `{($, $)}` in place of the keys.
+/// Starts a loader for the rows of `statement`, which contains `{$}` or a row like `{($, $)}` in place of the keys.
 pub(crate) fn start_loader<R: Row>(
     readers: &Readers,
     statement: &str,
@@ -91,7 +99,9 @@ async fn read<R: Row>(
     distinct.sort_unstable();
     distinct.dedup();
     let mut query = sql::query_as::<R>(statement.sql_for(distinct.len()));
-    for key in statement.padded(&distinct) {
+    let unused = R::Key::default();
+    let keys_of_places = distinct.iter().copied().chain(std::iter::repeat(&unused));
+    for key in keys_of_places.take(statement.places(distinct.len())) {
         query = key.bind(query);
     }
     let mut found: HashMap<R::Key, Result<Vec<R::Value>>> = HashMap::new();

@@ -18,6 +18,6 @@ pub use error::{Code, Error, Result};
 pub(crate) use postgres::Liveness;
 pub use query::{DatabaseKind, Executor, Query, QueryAs, StatementText, query, query_as};
 pub(crate) use row::row;
-pub use row::{Field, FromRow, Places, Row, Rows};
+pub use row::{Columns, Field, FromRow, Places, Row, Rows};
 pub(crate) use statement::{join, join_parts, length_of_parts, statement};
 pub use value::{Argument, FromValue, Value};

@@ -8,8 +8,8 @@ use std::time::Duration;
 use futures_util::TryStreamExt;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow, PgSslMode};
 use sqlx::{
-    Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, PgConnection,
-    Row, TypeInfo, ValueRef,
+    Arguments, AssertSqlSafe, ConnectOptions, Connection, Either, Executor, PgConnection, Row,
+    TypeInfo, ValueRef,
 };
 use url::Url;
 
@@ -17,7 +17,7 @@ use super::authority;
 use super::error::{Error, Result};
 use super::libpq;
 use super::query::{DatabaseKind, Query};
-use super::row::Rows;
+use super::row::{Columns, Rows};
 use super::session_limits::{self, POOLER, READ};
 use super::value::{Argument, Value};
 use crate::engine::postgres_url::{Host, PostgresSettings, TargetSession, TlsMode};
@@ -414,23 +414,16 @@ async fn execute(connection: &mut PgConnection, query: &Query) -> Result<Rows> {
         match result {
             Either::Left(done) => rows.affected = done.rows_affected(),
             Either::Right(row) => {
-                if rows.columns.is_empty() {
-                    rows.columns = names(&row);
-                }
                 let values = (0..row.len()).map(|place| value_of(&row, place));
                 match values.collect() {
                     Ok(values) => rows.rows.push(values),
                     Err(error) => outcome = Err(error),
                 }
+                rows.columns = Columns::Postgres(row);
             }
         }
     }
     outcome.map(|()| rows)
-}
-
-fn names(row: &PgRow) -> Arc<[String]> {
-    let columns = row.columns().iter();
-    columns.map(|column| column.name().to_owned()).collect()
 }
 
 fn bind(arguments: &mut PgArguments, argument: &Argument) -> Result<()> {

@@ -1,6 +1,8 @@
 //! Rows, and the types that read them.
 
-use std::sync::Arc;
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Column, Row as _};
 
 use super::error::{Error, Result};
 use super::value::{FromValue, Value};
@@ -8,8 +10,7 @@ use super::value::{FromValue, Value};
 /// The rows that a statement returned.
 #[derive(Default)]
 pub struct Rows {
-    /// The names of the columns.
-    pub(super) columns: Arc<[String]>,
+    pub(super) columns: Columns,
     pub(super) rows: Vec<Vec<Value>>,
     /// The number of rows that the statement inserted, updated or deleted.
     pub(super) affected: u64,
@@ -34,6 +35,50 @@ impl Rows {
             .into_iter()
             .map(|values| R::read(&mut Row { values }, &mut Places(&places)))
             .collect()
+    }
+}
+
+/// The columns of a statement's rows: one of the driver's rows has their names.
+#[derive(Default)]
+pub enum Columns {
+    /// The statement returned no row.
+    #[default]
+    None,
+    /// A row of SQLite.
+    Sqlite(SqliteRow),
+    /// A row of PostgreSQL.
+    Postgres(PgRow),
+    /// Only names.
+    #[cfg(test)]
+    Named(Vec<&'static str>),
+}
+
+impl Columns {
+    fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Sqlite(row) => row.len(),
+            Self::Postgres(row) => row.len(),
+            #[cfg(test)]
+            Self::Named(names) => names.len(),
+        }
+    }
+
+    /// The index of the column with this name.
+    fn position(&self, name: &str) -> Option<usize> {
+        match self {
+            Self::None => None,
+            Self::Sqlite(row) => {
+                let mut columns = row.columns().iter();
+                columns.position(|column| column.name() == name)
+            }
+            Self::Postgres(row) => {
+                let mut columns = row.columns().iter();
+                columns.position(|column| column.name() == name)
+            }
+            #[cfg(test)]
+            Self::Named(names) => names.iter().position(|column| *column == name),
+        }
     }
 }
 
@@ -83,7 +128,7 @@ pub trait FromRow: Sized {
     ///
     /// # Errors
     /// [`Error::Mismatch`] if a column is missing.
-    fn find(columns: &[String], places: &mut Vec<usize>) -> Result<()>;
+    fn find(columns: &Columns, places: &mut Vec<usize>) -> Result<()>;
 
     /// Reads a row.
     ///
@@ -93,7 +138,7 @@ pub trait FromRow: Sized {
 }
 
 impl FromRow for Row {
-    fn find(_: &[String], _: &mut Vec<usize>) -> Result<()> {
+    fn find(_: &Columns, _: &mut Vec<usize>) -> Result<()> {
         Ok(())
     }
 
@@ -113,7 +158,7 @@ pub trait Field: Sized {
     ///
     /// # Errors
     /// [`Error::Mismatch`] if a column is missing.
-    fn find(columns: &[String], name: &str, places: &mut Vec<usize>) -> Result<()>;
+    fn find(columns: &Columns, name: &str, places: &mut Vec<usize>) -> Result<()>;
 
     /// Reads the field.
     ///
@@ -125,10 +170,9 @@ pub trait Field: Sized {
 macro_rules! fields {
     ($($type:ty),*) => {$(
         impl Field for $type {
-            fn find(columns: &[String], name: &str, places: &mut Vec<usize>) -> Result<()> {
+            fn find(columns: &Columns, name: &str, places: &mut Vec<usize>) -> Result<()> {
                 let place = columns
-                    .iter()
-                    .position(|column| column == name)
+                    .position(name)
                     .ok_or_else(|| Error::Mismatch(format!("the row has no column {name}")))?;
                 places.push(place);
                 Ok(())
@@ -154,7 +198,7 @@ fields!(
 macro_rules! tuples {
     ($($count:literal: $($type:ident)*;)*) => {$(
         impl<$($type: FromValue),*> FromRow for ($($type,)*) {
-            fn find(columns: &[String], places: &mut Vec<usize>) -> Result<()> {
+            fn find(columns: &Columns, places: &mut Vec<usize>) -> Result<()> {
                 if columns.len() != $count {
                     return Err(Error::Mismatch(format!("the row has {} columns, not {}", columns.len(), $count)));
                 }
@@ -236,7 +280,10 @@ macro_rules! row {
         }
 
         impl $crate::engine::sql::FromRow for $name {
-            fn find(columns: &[String], places: &mut Vec<usize>) -> $crate::engine::sql::Result<()> {
+            fn find(
+                columns: &$crate::engine::sql::Columns,
+                places: &mut Vec<usize>,
+            ) -> $crate::engine::sql::Result<()> {
                 $(<$type as $crate::engine::sql::Field>::find(columns, stringify!($field), places)?;)*
                 Ok(())
             }
@@ -252,7 +299,11 @@ macro_rules! row {
         impl $crate::engine::sql::Field for $name {
             $($columns)*
 
-            fn find(columns: &[String], _: &str, places: &mut Vec<usize>) -> $crate::engine::sql::Result<()> {
+            fn find(
+                columns: &$crate::engine::sql::Columns,
+                _: &str,
+                places: &mut Vec<usize>,
+            ) -> $crate::engine::sql::Result<()> {
                 <Self as $crate::engine::sql::FromRow>::find(columns, places)
             }
 
@@ -297,7 +348,7 @@ mod tests {
             Value::Null,
         ];
         Rows {
-            columns: columns.map(str::to_owned).into(),
+            columns: Columns::Named(columns.to_vec()),
             rows: vec![values],
             affected: 0,
         }
@@ -331,7 +382,7 @@ mod tests {
         type Wrong = (i64, Vec<u8>, i64, Option<i64>, Option<i64>);
         assert!(rows().read::<Wrong>().is_err(), "a text is not an integer");
         let mut renamed = rows();
-        renamed.columns = ["x", "d", "a", "b", "unused"].map(str::to_owned).into();
+        renamed.columns = Columns::Named(vec!["x", "d", "a", "b", "unused"]);
         assert!(renamed.read::<Whole>().is_err(), "c is missing");
     }
 }

@@ -7,13 +7,12 @@ use std::time::{Duration, Instant};
 use futures_util::TryStreamExt;
 use sqlx::sqlite::{SqliteArguments, SqliteConnectOptions, SqliteRow};
 use sqlx::{
-    Arguments, AssertSqlSafe, Column, ConnectOptions, Connection, Either, Executor, Row, TypeInfo,
-    ValueRef,
+    Arguments, AssertSqlSafe, ConnectOptions, Connection, Either, Executor, Row, TypeInfo, ValueRef,
 };
 
 use super::error::{Error, Result};
 use super::query::{DatabaseKind, Query};
-use super::row::Rows;
+use super::row::{Columns, Rows};
 use super::value::{Argument, Value};
 
 /// The number of prepared statements that a connection caches. There are about 600 texts.
@@ -110,14 +109,12 @@ impl SqliteConnection {
                     is_complete = true;
                 }
                 Either::Right(row) => {
-                    if rows.columns.is_empty() {
-                        rows.columns = names(&row);
-                    }
                     let values = (0..row.len()).map(|place| value_of(&row, place));
                     match values.collect() {
                         Ok(values) => rows.rows.push(values),
                         Err(error) => outcome = Err(error),
                     }
+                    rows.columns = Columns::Sqlite(row);
                 }
             }
         }
@@ -152,15 +149,10 @@ impl SqliteConnection {
     }
 }
 
-fn names(row: &SqliteRow) -> Arc<[String]> {
-    let columns = row.columns().iter();
-    columns.map(|column| column.name().to_owned()).collect()
-}
-
 fn bind(arguments: &mut SqliteArguments, argument: &Argument) -> Result<()> {
     match argument {
         Argument::Integer(value) => arguments.add(*value),
-        Argument::Text(value) => arguments.add(value.as_deref().map(str::to_owned)),
+        Argument::Text(value) => arguments.add(value.clone()),
         Argument::Bytes(value) => arguments.add(value.clone()),
     }
     .map_err(|error| Error::Mismatch(error.to_string()))

@@ -1,6 +1,6 @@
 //! The values of statements and rows. Both databases know integers, texts and bytes.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::error::{Error, Result};
 
@@ -10,7 +10,7 @@ pub enum Argument {
     /// An integer.
     Integer(Option<i64>),
     /// A text.
-    Text(Option<Cow<'static, str>>),
+    Text(Option<Arc<str>>),
     /// Bytes.
     Bytes(Option<Vec<u8>>),
 }
@@ -36,9 +36,9 @@ arguments! {
     i32 => Integer(i64::from);
     u32 => Integer(i64::from);
     bool => Integer(i64::from);
-    String => Text(Cow::Owned);
-    &String => Text(|text| Cow::Owned(text.clone()));
-    &'static str => Text(Cow::Borrowed);
+    String => Text(Arc::from);
+    &String => Text(|text| Arc::from(text.as_str()));
+    &'static str => Text(Arc::from);
     Vec<u8> => Bytes(|value| value);
     &Vec<u8> => Bytes(Clone::clone);
 }

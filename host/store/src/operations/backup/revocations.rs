@@ -200,11 +200,14 @@ async fn close_account(
     if before == state.as_str() || before == LifecycleState::Terminated.as_str() {
         return Ok(Outcome::Unchanged);
     }
-    sql::query("UPDATE accounts SET state = $2, version = version + 1 WHERE id = $1")
-        .bind(&id)
-        .bind(state.as_str())
-        .execute(&mut *db)
-        .await?;
+    sql::query(
+        "UPDATE accounts SET state = $2, version = version + 1, updated_at = $3 WHERE id = $1",
+    )
+    .bind(&id)
+    .bind(state.as_str())
+    .bind(plan.now.millis())
+    .execute(&mut *db)
+    .await?;
     search_index::set_account_state(db, &id, state).await?;
     let (whose, place) = (user.id.to_string(), application.to_string());
     deprovisioning::deprovision_account(db, whose, place, state, plan.now).await?;

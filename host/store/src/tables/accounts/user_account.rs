@@ -1,9 +1,12 @@
 //! An account with its user, as stored.
 
+use std::sync::Arc;
+
 use crate::engine::batch::loader::Row;
 use crate::engine::rows::{cell, from_json, lifecycle_state, moment, parse};
 use crate::engine::sql::statement;
 use crate::tables::groups::access::AssignedAccessRow;
+use crate::tables::tokens::HolderVersion;
 use crate::tables::users::row::UserRow;
 use crate::{Result, StoreError};
 use assent_model::account::Account;
@@ -30,7 +33,8 @@ crate::engine::sql::row! {
 pub(crate) const ACCOUNTS_WITH_USERS: &str = statement!(
     "SELECT accounts.id AS account_id, accounts.application_id, accounts.name AS account_name, accounts.roles,
     accounts.short_code, accounts.state AS account_state, accounts.individual, accounts.version AS account_version,
-    accounts.created_at AS account_created_at, applications.version AS application_version,
+    accounts.created_at AS account_created_at, accounts.updated_at AS account_updated_at,
+    applications.version AS application_version,
     applications.updated_at AS application_updated_at, ",
     AssignedAccessRow::OF_ACCOUNT,
     ", ",
@@ -85,7 +89,7 @@ impl TryFrom<AccountRow> for AccountAccess {
 #[derive(Clone, Debug)]
 pub struct UserAccount {
     /// The user.
-    pub user: User,
+    pub user: Arc<User>,
     /// The account.
     pub account: Account,
 }
@@ -102,17 +106,18 @@ crate::engine::sql::row! {
         assigned: AssignedAccessRow,
         account_version: i64,
         account_created_at: i64,
+        account_updated_at: i64,
         application_version: i64,
         application_updated_at: i64,
         user: UserRow,
     }
 }
 
-/// An account with its user, and the version of the application, which a change of its assignments increments.
+/// An account with its user, and the versions on which it depends.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldAccount {
     pub(crate) user_account: UserAccount,
-    pub(crate) application_version: (i64, i64),
+    pub(crate) versions: HolderVersion,
 }
 
 impl Row for UserAccountRow {
@@ -153,14 +158,18 @@ impl UserAccountRow {
 impl TryFrom<UserAccountRow> for HeldAccount {
     type Error = StoreError;
     fn try_from(row: UserAccountRow) -> Result<Self> {
-        let application_version = (row.application_version, row.application_updated_at);
+        let versions = [
+            (row.account_version, row.account_updated_at),
+            (row.user.version, row.user.updated_at),
+            (row.application_version, row.application_updated_at),
+        ];
         let (user, account) = row.into_parts()?;
         Ok(Self {
             user_account: UserAccount {
-                user,
+                user: Arc::new(user),
                 account: account.try_into()?,
             },
-            application_version,
+            versions,
         })
     }
 }

@@ -56,7 +56,7 @@ crate::engine::sql::row! {
 }
 
 /// The device, the time, and the time since which account notifications count, in milliseconds.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct InboxKey {
     device: String,
     now: i64,

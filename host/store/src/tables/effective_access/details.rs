@@ -56,6 +56,7 @@ const DETAILS: &str = sql::statement!(
     COALESCE(accounts.roles, '[]') AS roles, COALESCE(accounts.short_code, '') AS short_code,
     COALESCE(accounts.state, '') AS account_state, COALESCE(accounts.individual, 0) AS individual,
     COALESCE(accounts.version, 0) AS account_version, COALESCE(accounts.created_at, 0) AS account_created_at,
+    COALESCE(accounts.updated_at, 0) AS account_updated_at,
     applications.version AS application_version, applications.updated_at AS application_updated_at, ",
     AssignedAccessRow::OF_USER_AND_APPLICATION,
     ", ",

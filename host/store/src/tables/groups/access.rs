@@ -94,7 +94,7 @@ impl Field for AssignedAccessRow {
         ", (SELECT everyone_roles FROM applications WHERE applications.id = accounts.application_id) AS everyone_roles"
     ));
 
-    fn find(columns: &[String], _: &str, places: &mut Vec<usize>) -> sql::Result<()> {
+    fn find(columns: &sql::Columns, _: &str, places: &mut Vec<usize>) -> sql::Result<()> {
         <Option<String> as Field>::find(columns, "assigned_groups", places)?;
         <Option<String> as Field>::find(columns, "everyone_roles", places)
     }

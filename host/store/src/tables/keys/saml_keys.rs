@@ -120,7 +120,8 @@ impl Store {
     /// Stores a key, unless its service provider has a key of this generation. If several instances create the next key
     /// concurrently, one of them stores it. Returns whether this call stored the key.
     pub async fn add_saml_key(&self, key: SamlKey, entry: Entry) -> Result<bool> {
-        self.write_administration((key, entry), |db, (key, entry)| {
+        let _counted = self.counted_write();
+        self.write((key, entry), |db, (key, entry)| {
             Box::pin(async move {
                 let is_stored = insert(db, key).await?;
                 audit::append_if(db, is_stored, std::slice::from_ref(entry)).await
@@ -136,7 +137,8 @@ impl Store {
         now: Timestamp,
         entry: Entry,
     ) -> Result<Transition> {
-        self.write_administration(entry, move |db, entry| {
+        let _counted = self.counted_write();
+        self.write(entry, move |db, entry| {
             Box::pin(async move {
                 let changed = sql::query(
                     "UPDATE saml_keys SET signs_from = $2 WHERE id = $1 AND signs_from > $2",
@@ -154,7 +156,8 @@ impl Store {
 
     /// Deletes a key, unless it is its service provider's last one.
     pub async fn delete_saml_key(&self, id: KeyId, entries: Vec<Entry>) -> Result<KeyDeletion> {
-        self.write_administration(entries, move |db, entries| {
+        let _counted = self.counted_write();
+        self.write(entries, move |db, entries| {
             Box::pin(async move {
                 // The lock serializes two concurrent deletions. Otherwise each of them would see the other's key.
                 sql::query(

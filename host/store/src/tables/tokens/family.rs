@@ -8,18 +8,59 @@ use crate::engine::sql::{Connection, Query};
 
 use crate::engine::batch::loader::Row;
 use crate::engine::rows::{cell, digest, from_json, moment, parse, to_json};
+use crate::tables::tokens::state_rows::CallerRow;
 use crate::{Result, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, FamilyId};
 use assent_model::scope::{Scope, Scopes};
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject};
 
-pub(crate) const CODE_BY_ID: &str =
-    "SELECT id, code_digest, application_id, redirect_uri, code_challenge, scopes, user_id,
-    account_id, session_id, context, claims, created_at, code_expires_at FROM token_families WHERE id IN ({$})";
+/// Codes, each with the application that presents it.
+pub(crate) const PRESENTED_CODE: &str = sql::statement!(
+    "SELECT ",
+    CodeRow::COLUMNS,
+    ", v.column2 AS caller_id, c.version AS caller_version, c.updated_at AS caller_updated_at,
+        (SELECT MAX(epoch) FROM token_epochs) AS epoch
+    FROM (VALUES {($, $)}) AS v
+    JOIN token_families ON token_families.id = v.column1
+    LEFT JOIN applications c ON c.id = v.column2"
+);
 
 crate::engine::sql::row! {
-    pub(crate) struct CodeRow {
+    pub(crate) struct PresentedCodeRow {
+        code: CodeRow,
+        caller: CallerRow,
+    }
+}
+
+/// A code, and the application that presents it.
+#[derive(Clone, Debug)]
+pub(crate) struct PresentedCode {
+    pub(crate) grant: Box<CodeGrant>,
+    pub(crate) caller: CallerRow,
+}
+
+impl Row for PresentedCodeRow {
+    /// The code and the application, which may be empty.
+    type Key = (String, String);
+    type Value = PresentedCode;
+    fn key(&self) -> Self::Key {
+        (self.code.id.clone(), self.caller.caller_id.clone())
+    }
+}
+
+impl TryFrom<PresentedCodeRow> for PresentedCode {
+    type Error = StoreError;
+    fn try_from(row: PresentedCodeRow) -> Result<Self> {
+        Ok(Self {
+            grant: Box::new(row.code.try_into()?),
+            caller: row.caller,
+        })
+    }
+}
+
+crate::engine::sql::row! {
+    pub(crate) struct CodeRow of token_families {
         id: String,
         code_digest: String,
         application_id: String,
@@ -76,14 +117,6 @@ impl TryFrom<CodeRow> for CodeGrant {
             created_at: moment(row.created_at),
             expires_at: moment(row.code_expires_at),
         })
-    }
-}
-
-impl Row for CodeRow {
-    type Key = String;
-    type Value = CodeGrant;
-    fn key(&self) -> String {
-        self.id.clone()
     }
 }
 

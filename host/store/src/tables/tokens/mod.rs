@@ -5,6 +5,7 @@ mod epochs;
 mod family;
 mod issuance;
 mod issuance_requests;
+mod presented;
 mod retries;
 mod revocation;
 mod state;
@@ -13,11 +14,12 @@ mod state_rows;
 pub(crate) use epochs::begin_epoch;
 pub use family::TokenFamily;
 pub(crate) use family::{
-    CODE_BY_ID, CodeRow, FAMILY_BY_ID, FamilyRow, bind_code, check_inserted, code_columns,
-    insert_all, revoke,
+    FAMILY_BY_ID, FamilyRow, PRESENTED_CODE, PresentedCode, PresentedCodeRow, bind_code,
+    check_inserted, code_columns, insert_all, revoke,
 };
 pub use issuance_requests::{NewAccess, Redemption, Rotation, RotationRequest};
+pub use presented::{PresentedKey, PresentedState};
 pub use state::{ClientTokenState, FamilyState};
 pub(crate) use state_rows::{
-    CLIENT_STATE, ClientStateRow, FAMILY_STATE, FamilyStateRow, HolderVersion,
+    CLIENT_STATE, ClientStateRow, FAMILY_STATE, FamilyStateRow, HolderVersion, StateKey,
 };

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use super::family::TokenFamily;
-use super::state_rows::HolderVersion;
+use super::state_rows::{CallerRow, HolderVersion};
 use crate::engine::rows::{cell, digest, epoch_number, moment};
 use crate::engine::sql;
 use crate::tables::accounts::user_account::UserAccount;
 use crate::{Result, Store};
 use assent_model::application::RegisteredApplication;
 use assent_model::clock::Timestamp;
-use assent_model::id::{Did, FamilyId, TokenId};
+use assent_model::id::{AccountId, Did, FamilyId, TokenId};
 use assent_model::secret::Digest;
-use assent_model::token::CodeGrant;
 
 /// A family is not cached if its `claims` parameter has more values than this.
 const MOST_VALUES: usize = 64;
@@ -58,11 +57,6 @@ pub struct ClientTokenState {
 }
 
 impl Store {
-    /// The code with this id, used or not.
-    pub async fn code(&self, id: FamilyId) -> Result<Option<CodeGrant>> {
-        self.lookups.codes.call(id.to_string()).await
-    }
-
     /// The digest of the code with this id, if an application can still exchange it.
     pub async fn open_code(&self, id: FamilyId, now: Timestamp) -> Result<Option<Digest>> {
         let open: Option<(String,)> = sql::query_as(
@@ -102,8 +96,19 @@ impl Store {
         family: FamilyId,
         token: Option<TokenId>,
     ) -> Result<Option<FamilyState>> {
+        let found = self.family_state_for(family, token, String::new()).await?;
+        Ok(found.map(|(state, _)| state))
+    }
+
+    /// The same, with the application that sent the request.
+    pub(super) async fn family_state_for(
+        &self,
+        family: FamilyId,
+        token: Option<TokenId>,
+        caller: String,
+    ) -> Result<Option<(FamilyState, CallerRow)>> {
         let token = token.map(|id| id.to_string()).unwrap_or_default();
-        let key = (family.to_string(), token);
+        let key = (family.to_string(), token, caller);
         let Some(row) = self.lookups.family_states.call(key).await? else {
             return Ok(None);
         };
@@ -113,46 +118,49 @@ impl Store {
         let number = |column, value| {
             u32::try_from(value).map_err(|_| cell("token_families", column, &row.id).unexpected())
         };
-        Ok(Some(FamilyState {
+        let application = (row.application_version, row.application_updated_at);
+        let state = FamilyState {
             family,
             is_open: row.open,
             is_in_session: row.in_session,
             token_is_revoked: row.token_revoked,
             counter: number("counter", row.counter)?,
             used_counter: number("used_counter", row.used_counter)?,
-            epoch: epoch_number(row.epoch)?,
+            epoch: epoch_number(row.caller.epoch)?,
             versions: Versions {
-                holder: (
-                    row.account_version,
-                    row.user_version,
-                    row.user_updated_at,
-                    (row.application_version, row.application_updated_at),
-                ),
-                application: (row.application_version, row.application_updated_at),
+                holder: [
+                    (row.account_version, row.account_updated_at),
+                    (row.user_version, row.user_updated_at),
+                    application,
+                ],
+                application,
             },
-        }))
+        };
+        Ok(Some((state, row.caller)))
     }
 
     /// The account and the user of a family, in the versions that [`Store::family_state`] found, or in later ones.
     pub async fn holder_of(&self, state: &FamilyState) -> Result<Option<Arc<UserAccount>>> {
-        let id = state.family.subject.account_id;
-        if let Some(found) = self.caches.holders.get(&id, state.versions.holder) {
+        self.holder_in(state.family.subject.account_id, state.versions.holder)
+            .await
+    }
+
+    /// The account with its user in these versions, or in later ones.
+    pub(crate) async fn holder_in(
+        &self,
+        id: AccountId,
+        versions: HolderVersion,
+    ) -> Result<Option<Arc<UserAccount>>> {
+        if let Some(found) = self.caches.holders.get(&id, versions) {
             return Ok(Some(found));
         }
         let Some(found) = self.lookups.user_accounts.call(id.to_string()).await? else {
             return Ok(None);
         };
-        let (account, user) = (&found.user_account.account, &found.user_account.user);
-        let version = (
-            account.version,
-            user.version,
-            user.updated_at.millis(),
-            found.application_version,
-        );
         let user_account = Arc::new(found.user_account);
         self.caches
             .holders
-            .insert(id, version, Arc::clone(&user_account));
+            .insert(id, found.versions, Arc::clone(&user_account));
         Ok(Some(user_account))
     }
 
@@ -171,16 +179,28 @@ impl Store {
         application: &Did,
         token: TokenId,
     ) -> Result<Option<ClientTokenState>> {
-        let key = (application.to_string(), token.to_string());
+        let found = self.client_token_state_for(application, token, String::new());
+        Ok(found.await?.map(|(state, _)| state))
+    }
+
+    /// The same, with the application that sent the request.
+    pub(super) async fn client_token_state_for(
+        &self,
+        application: &Did,
+        token: TokenId,
+        caller: String,
+    ) -> Result<Option<(ClientTokenState, CallerRow)>> {
+        let key = (application.to_string(), token.to_string(), caller);
         let found = self.lookups.client_states.call(key).await?;
         found
             .map(|row| {
-                Ok(ClientTokenState {
+                let state = ClientTokenState {
                     version: row.version,
                     grants_not_before: moment(row.grants_not_before),
                     token_is_revoked: row.token_revoked,
-                    epoch: epoch_number(row.epoch)?,
-                })
+                    epoch: epoch_number(row.caller.epoch)?,
+                };
+                Ok((state, row.caller))
             })
             .transpose()
     }

@@ -273,11 +273,18 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
         "DELETE FROM last_sign_ins WHERE user_id = $1",
         "DELETE FROM account_use WHERE user_id = $1",
         "DELETE FROM claim_traces WHERE user_id = $1",
-        "UPDATE accounts SET name = 'erased-' || id, roles = '[]', state = 'terminated', version = version + 1
-         WHERE user_id = $1",
     ] {
         sql::query(statement).bind(user.to_string()).execute(&mut *db).await?;
     }
+    sql::query(
+        "UPDATE accounts SET name = 'erased-' || id, roles = '[]', state = 'terminated', version = version + 1,
+                             updated_at = $2
+         WHERE user_id = $1",
+    )
+    .bind(user.to_string())
+    .bind(now.millis())
+    .execute(&mut *db)
+    .await?;
     // Unused codes hold claims. They are among the families with the earliest expiry, for which there is an index.
     sql::query("UPDATE token_families SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
         .bind(user.to_string())

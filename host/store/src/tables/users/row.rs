@@ -16,9 +16,9 @@ crate::engine::sql::row! {
         console_role: Option<String>,
         state: String,
         was_active: bool,
-        version: i64,
+        pub(crate) version: i64,
         created_at: i64,
-        updated_at: i64,
+        pub(crate) updated_at: i64,
     }
 }
 

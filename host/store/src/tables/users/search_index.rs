@@ -1,7 +1,7 @@
 //! The search index of users and accounts. A term is stored together with the columns of the filters. So each search
 //! reads one range of an index, no matter how many users there are.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
@@ -96,9 +96,10 @@ pub(crate) async fn replace_user(db: &mut Connection, was: &User, is: &User) -> 
     .bind(is.id.to_string())
     .fetch_all(&mut *db)
     .await?;
+    let user = Arc::new(is.clone());
     let user_account = |row: AccountRow| {
         Ok(UserAccount {
-            user: is.clone(),
+            user: Arc::clone(&user),
             account: row.try_into()?,
         })
     };

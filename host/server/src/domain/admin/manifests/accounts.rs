@@ -1,6 +1,7 @@
 //! Planning of accounts.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -137,7 +138,7 @@ async fn plan_new(
     expect(planner, application, user);
     let fields = vec![roles_change(None, Some(&account.roles))];
     let operation = Operation::CreateAccount(UserAccount {
-        user: user.clone(),
+        user: Arc::new(user.clone()),
         account,
     });
     let change = PlannedChange::of_new(ObjectKind::Account, position.key, fields, operation);

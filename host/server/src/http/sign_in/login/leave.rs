@@ -1,5 +1,7 @@
 //! The return of a failed or cancelled sign-in to the application.
 
+use std::sync::Arc;
+
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
@@ -107,7 +109,7 @@ async fn approving_user(
     services: &Services,
     browser: &Browser,
     approved: &GivenApproval,
-) -> Result<Option<User>, InternalError> {
+) -> Result<Option<Arc<User>>, InternalError> {
     let (secret, origin) = (browser.secret(), browser.origin());
     let found = login::authenticated_user(services, approved, None, secret, origin).await?;
     let Some(AuthenticatedUser { signed_in, .. }) = found else {
@@ -123,7 +125,7 @@ async fn approving_user(
 async fn without_answer(
     services: &Services,
     login: &Login,
-    user: Option<User>,
+    user: Option<Arc<User>>,
 ) -> Result<DenialReason, InternalError> {
     let (Some(user), LoginRequest::Oidc(request)) = (user, &login.request) else {
         return Ok(DenialReason::GivenUp);

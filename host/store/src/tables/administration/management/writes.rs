@@ -138,7 +138,8 @@ impl Store {
         let mut plan = plan;
         plan.writes.sort_by_key(|(write, _)| write.rank());
         plan.expected.sort();
-        self.write_administration(plan, move |db, plan| {
+        let _counted = self.counted_write();
+        self.write(plan, move |db, plan| {
             Box::pin(async move {
                 lock(db, plan, now).await?;
                 for (write, entries) in &plan.writes {
