@@ -102,7 +102,7 @@ impl Browser {
         self.signed_in_by(services, None).await
     }
 
-    /// The same, with what [`Browser::sign_on_state`] has read.
+    /// The same, with the state that [`Browser::sign_on_state`] has read.
     pub(crate) async fn signed_in_by(
         &self,
         services: &Services,

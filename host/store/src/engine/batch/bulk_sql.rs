@@ -81,10 +81,10 @@ impl BulkSql {
 
 /// The first row for each key, in the order of the keys. So transactions that claim the same rows concurrently lock
 /// them in the same order.
-pub(crate) fn first_of_each<'r, T, K: Ord>(rows: &[&'r T], key: impl Fn(&T) -> K) -> Vec<&'r T> {
+pub(crate) fn first_of_each<'r, T, K: Ord>(rows: &[&'r T], key: impl Fn(&'r T) -> K) -> Vec<&'r T> {
     let mut first = rows.to_vec();
-    first.sort_by_key(|row| key(row));
-    first.dedup_by_key(|row| key(row));
+    first.sort_by_key(|row| key(*row));
+    first.dedup_by_key(|row| key(*row));
     first
 }
 

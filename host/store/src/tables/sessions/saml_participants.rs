@@ -79,11 +79,7 @@ pub(crate) async fn insert_participations(
 ) -> Result<()> {
     let latest: Vec<&Participation> = participations.iter().rev().copied().collect();
     let rows = first_of_each(&latest, |one| {
-        (
-            one.sid.clone(),
-            one.application.clone(),
-            one.name_id.format.uri(),
-        )
+        (&one.sid, &one.application, one.name_id.format.uri())
     });
     for rows in rows.chunks(MOST) {
         let mut query = sql::query(INSERT.sql_for(rows.len()));
@@ -113,9 +109,7 @@ static JOIN: LazyLock<BulkSql> = LazyLock::new(|| {
 /// Stores that the applications of codes participate in their sessions.
 pub(crate) async fn join_applications(db: &mut Connection, codes: &[&CodeGrant]) -> Result<()> {
     // Transactions insert the same rows in one order, so that they do not deadlock.
-    let codes = first_of_each(codes, |code| {
-        (code.context.sid.clone(), code.application.clone())
-    });
+    let codes = first_of_each(codes, |code| (&code.context.sid, &code.application));
     for codes in codes.chunks(MOST) {
         let mut query = sql::query(JOIN.sql_for(codes.len()));
         for code in JOIN.padded(codes) {
