@@ -8,7 +8,7 @@ use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::Did;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
-use assent_store::{AccountWrite, UserWrite};
+use assent_store::{AccountWrite, UserWrite, sql};
 use assent_tests::harness::{Admin, Application, Database, TestHost, TestUser, id};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -315,11 +315,20 @@ fn account_made(host: &Arc<Services>, account: &Account, by: &AuditContext) -> E
 }
 
 /// Makes the audit log this many times as large. Each copy of an entry has the time of the original in its id. The
-/// copies are in no hash chain.
+/// copies are in no hash chain. They are inserted in the order of their ids, and the indexes are made afterwards,
+/// because random places in trees of this size would take an hour.
 pub async fn copy_entries(host: &TestHost, database: Database, times: u32) {
-    let digits = match database {
-        Database::Sqlite => "substr(lower(hex(randomblob(8))), 1, 15)",
-        Database::Postgres => "substr(md5(random()::text), 1, 15)",
+    let (digits, indexes) = match database {
+        Database::Sqlite => (
+            "substr(lower(hex(randomblob(8))), 1, 15)",
+            "SELECT name, sql FROM sqlite_master
+             WHERE type = 'index' AND tbl_name = 'audit_entries' AND sql IS NOT NULL",
+        ),
+        Database::Postgres => (
+            "substr(md5(random()::text), 1, 15)",
+            "SELECT indexname::text, indexdef FROM pg_indexes
+             WHERE tablename = 'audit_entries' AND indexdef NOT LIKE 'CREATE UNIQUE%'",
+        ),
     };
     let copies = format!(
         "WITH RECURSIVE numbers (n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM numbers WHERE n < {times})
@@ -329,10 +338,21 @@ pub async fn copy_entries(host: &TestHost, database: Database, times: u32) {
          SELECT 1000000, n, previous, digest, substr(id, 1, 17) || {digits}, happened_at, event, actor_kind, actor,
              user_id, application_id, approval_id, detail, personal, personal_salt, personal_digest, origin,
              origin_salt, origin_digest
-         FROM audit_entries, numbers"
+         FROM audit_entries CROSS JOIN numbers"
     );
     let mut connection = host.connection().await;
+    let indexes: Vec<(String, String)> = sql::query_as(indexes)
+        .fetch_all(&mut connection)
+        .await
+        .expect("indexes");
+    for (name, _) in &indexes {
+        let drop = format!("DROP INDEX {name}");
+        connection.batch(&drop).await.expect("dropped");
+    }
     connection.batch(&copies).await.expect("copied");
+    for (_, index) in &indexes {
+        connection.batch(index).await.expect("made again");
+    }
 }
 
 /// Returns an audit entry of a sign-in: mostly a completed one, sometimes a denied one. One in ten thousand is a report
