@@ -173,17 +173,8 @@ impl Store {
             .await
     }
 
-    /// The current state of an application's own token. `None` if the application does not exist.
-    pub async fn client_token_state(
-        &self,
-        application: &Did,
-        token: TokenId,
-    ) -> Result<Option<ClientTokenState>> {
-        let found = self.client_token_state_for(application, token, String::new());
-        Ok(found.await?.map(|(state, _)| state))
-    }
-
-    /// The same, with the application that sent the request.
+    /// The current state of an application's own token, with the application that sent the request. `None` if the
+    /// application of the token does not exist.
     pub(super) async fn client_token_state_for(
         &self,
         application: &Did,
