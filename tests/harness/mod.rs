@@ -12,6 +12,7 @@ mod log;
 mod lossy_proxy;
 pub mod postgres_messages;
 mod process;
+pub mod proof_key;
 mod read;
 mod run;
 mod test_user;
@@ -51,6 +52,7 @@ pub use log::{Log, Statements, let_one_thread_listen};
 pub use lossy_proxy::LossyProxy;
 pub use postgres_messages::Commit;
 pub use process::ServerProcess;
+pub use proof_key::ProofKey;
 pub use read::{
     Body, Json, Parsed, Respond, Text, after, base64url, between, free_port, get, jwt_claims,
     jwt_header, listen, locked, parse_json, read_bytes, read_file, temp_folder, utf8, write_file,
@@ -105,6 +107,8 @@ pub struct HostOptions<'a> {
     pub settings: &'a str,
     /// Additional TOML of `[keys]`.
     pub keys: &'a str,
+    /// The common URL of several instances; by default the URL of this one.
+    pub base_url: &'a str,
 }
 
 impl Default for HostOptions<'_> {
@@ -114,6 +118,7 @@ impl Default for HostOptions<'_> {
             plugins: "",
             settings: "",
             keys: "",
+            base_url: "",
         }
     }
 }
@@ -592,8 +597,12 @@ async fn launch_at(
         "{scheme}://localhost:{}",
         listener.local_addr().expect("an address").port()
     );
+    let base_url = match options.base_url {
+        "" => base.as_str(),
+        shared => shared,
+    };
     let text = format!(
-        "base_url = \"{base}\"\n{}\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{}\n{plugins}\n",
+        "base_url = \"{base_url}\"\n{}\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{}\n{plugins}\n",
         options.settings.replace("{mtls_port}", &mtls_port),
         database.url(),
         master_key.display(),

@@ -72,6 +72,25 @@ pub enum ConsentPolicy {
     Implied,
 }
 
+/// The key to which the access tokens of an application are bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SenderConstraint {
+    /// To a DPoP key, if the token request has a proof; otherwise to none.
+    #[default]
+    Optional,
+    /// To the certificate of the TLS connection (RFC 8705 section 3), or to a DPoP key, if the request has a proof.
+    Certificate,
+    /// To a DPoP key (RFC 9449): each token request must have a proof.
+    DpopKey,
+}
+
+impl SenderConstraint {
+    const fn is_default(&self) -> bool {
+        matches!(self, Self::Optional)
+    }
+}
+
 /// An application's endpoint for notifications of ended sessions (OpenID Connect Back-Channel Logout section 2.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackchannelLogout {
@@ -272,6 +291,12 @@ pub struct OidcSettings {
     pub recipe: Option<String>,
     /// Whether a web application must use PKCE. Other applications always must: see [`OidcSettings::needs_pkce`].
     pub require_pkce: bool,
+    /// Whether each authorization request must be pushed (RFC 9126).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_pushed_authorization_requests: bool,
+    /// The key to which access tokens are bound.
+    #[serde(default, skip_serializing_if = "SenderConstraint::is_default")]
+    pub sender_constraint: SenderConstraint,
     /// The permissions of the application in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
@@ -299,6 +324,8 @@ impl OidcSettings {
             lenient_assertion_audience: false,
             recipe: None,
             require_pkce: !application_type.is_confidential(),
+            require_pushed_authorization_requests: false,
+            sender_constraint: SenderConstraint::default(),
             admin_scopes: AdminScopes::default(),
         }
     }

@@ -151,6 +151,8 @@ ids! {
     TokenId;
     /// A signing key.
     KeyId;
+    /// A pushed authorization request.
+    PushedRequestId;
     /// A SAML request for sign-on that waits for its browser.
     SignOnId;
     /// A logout that SAML service providers are notified of.

@@ -51,6 +51,7 @@ pub mod syslog;
 pub mod test_sign_in;
 pub mod text;
 pub mod token;
+pub mod token_binding;
 pub mod token_text;
 pub mod typed;
 pub mod user;

@@ -14,10 +14,11 @@ use crate::language::Language;
 use crate::name::LoginName;
 use crate::purpose::SignInPurpose;
 use crate::redirect::CheckedRedirect;
-use crate::saml::SignOnRequest;
+use crate::saml::{MessageClaim, SignOnRequest};
 use crate::scope::{Scope, Scopes};
 use crate::secret::Digest;
 use crate::session::Acr;
+use crate::token_binding::KeyThumbprint;
 
 /// A sign-in in one browser.
 #[derive(Clone, Debug)]
@@ -338,6 +339,32 @@ pub struct AuthorizationRequest {
     /// The purpose of the sign-in.
     #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
     pub purpose: SignInPurpose,
+    /// The DPoP key to which the code is bound (`dpop_jkt`, RFC 9449 section 10).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dpop_key: Option<KeyThumbprint>,
+    /// The pushed request of which this is the content. Its answer uses it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pushed: Option<PushedRequestUse>,
+}
+
+/// The use of a pushed request (RFC 9126): only one sign-in answers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PushedRequestUse {
+    /// The digest of its `request_uri`.
+    pub digest: Digest,
+    /// The time from which no sign-in with this request is open.
+    pub until: Timestamp,
+}
+
+impl PushedRequestUse {
+    /// Returns the claim that the answer of the sign-in must make.
+    pub const fn claim(self) -> MessageClaim {
+        MessageClaim {
+            digest: self.digest,
+            until: self.until,
+            answer: None,
+        }
+    }
 }
 
 impl AuthorizationRequest {

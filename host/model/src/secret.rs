@@ -74,6 +74,12 @@ impl Digest {
         URL_SAFE_NO_PAD.encode(self.0)
     }
 
+    /// Parses the form of JOSE.
+    pub fn from_base64url(text: &str) -> Option<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        Some(Self(bytes.try_into().ok()?))
+    }
+
     /// Parses the stored form.
     pub fn from_text(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
@@ -84,6 +90,21 @@ impl Digest {
     /// Returns the bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+}
+
+/// In JSON the digest has the form of JOSE.
+impl serde::Serialize for Digest {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_base64url())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Digest {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::from_base64url(&text)
+            .ok_or_else(|| serde::de::Error::custom("expected a digest in base64url"))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::redirect::CheckedRedirect;
 use crate::scope::Scopes;
 use crate::secret::Digest;
 use crate::session::Authentication;
+use crate::token_binding::{KeyThumbprint, TokenBinding};
 
 /// The prefixes of tokens, one for each kind.
 pub mod prefix {
@@ -30,6 +31,8 @@ pub mod prefix {
     pub const SESSION: &str = "se";
     /// The token in an enrolment link.
     pub const ENROLMENT: &str = "en";
+    /// The reference to a pushed authorization request.
+    pub const PUSHED_REQUEST: &str = "pr";
     /// The token in the QR code of a login page.
     pub const LOGIN_CODE: &str = "lc";
 }
@@ -86,10 +89,10 @@ pub struct GrantContext {
     /// The purpose of the sign-in.
     #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
     pub purpose: SignInPurpose,
+    /// The DPoP key that the client must prove to hold when it exchanges the code (RFC 9449 section 10).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dpop_key: Option<KeyThumbprint>,
 }
-
-/// The SHA-256 of a client certificate in DER form, to which a token is bound (the `x5t#S256` of RFC 8705 section 3.1).
-pub type CertificateDigest = Digest;
 
 /// The permissions of an access token. A token for the admin API is valid nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,8 +143,8 @@ pub struct AccessGrant {
     pub source: TokenSource,
     /// The permissions.
     pub scopes: TokenScopes,
-    /// The certificate that the client must present.
-    pub certificate: Option<CertificateDigest>,
+    /// The key that its bearer must prove to hold.
+    pub binding: Option<TokenBinding>,
     /// The time of issue.
     pub issued_at: Timestamp,
     /// The expiry.
@@ -186,6 +189,9 @@ impl AccessGrant {
 pub struct RefreshGrant {
     /// The family.
     pub family: FamilyId,
+    /// The DPoP key of a public client. The refresh token of another client is bound to its authentication (RFC 9449
+    /// section 5).
+    pub dpop_key: Option<KeyThumbprint>,
     /// The number of the refresh that issued the token; 0 for the exchange of the code. Only the newest one is valid.
     pub counter: u32,
     /// The time of issue.

@@ -152,6 +152,7 @@ pub async fn compose(
         mailer,
         geoip,
         saml_keys: crate::keys::saml::OpenKeys::default(),
+        used_proofs: domain::operations::traffic::used_proofs::UsedProofs::default(),
         fetched_keys: domain::keys::fetched_keys::FetchedKeys::default(),
         passkeys,
         store,

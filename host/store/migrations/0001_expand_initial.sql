@@ -762,6 +762,21 @@ CREATE TABLE token_families (
 ;
 CREATE INDEX token_families_by_end ON token_families (retain_until);
 
+-- Pushed authorization requests (RFC 9126), until they expire. The answer of a sign-in claims `digest` in `replay_cache`.
+CREATE TABLE pushed_requests (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    -- The digest of the `request_uri`.
+    digest         TEXT   NOT NULL,
+    application_id TEXT   NOT NULL,
+    -- JSON: the parameters by name, without those that authenticated the application.
+    parameters     TEXT   NOT NULL,
+    expires_at     BIGINT NOT NULL
+)
+--sqlite WITHOUT ROWID
+;
+-- The number of requests of an application is bounded.
+CREATE INDEX pushed_requests_of_application ON pushed_requests (application_id, id);
+
 -- Access tokens that were revoked one by one, until they expire.
 CREATE TABLE revoked_tokens (
     id         TEXT   NOT NULL PRIMARY KEY,

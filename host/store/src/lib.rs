@@ -76,6 +76,7 @@ pub use tables::sign_in::consents::{Consent, ConsentGrant};
 pub use tables::sign_in::logins::completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 pub use tables::sign_in::open_sign_ins::OpenSignIns;
 pub use tables::sign_in::passkey_sign_ins::{PasskeyApproval, PasskeyApprovalOutcome};
+pub use tables::sign_in::pushed_request_row::PushedRequest;
 pub use tables::sign_in::replay_cache::EarlierClaim;
 pub use tables::sign_in::sign_on::ClaimedSignOn;
 pub use tables::sign_in::test_sign_ins::{StepRecord, TestSignInResult};

@@ -16,7 +16,7 @@ use crate::tables::applications::row;
 use crate::tables::devices::inbox_row;
 use crate::tables::keys::saml_keys;
 use crate::tables::sessions::signed_in;
-use crate::tables::sign_in::replay_cache;
+use crate::tables::sign_in::{pushed_request_row, replay_cache};
 use crate::tables::{devices, tokens};
 
 impl Store {
@@ -66,6 +66,10 @@ impl Store {
             ),
             saml_keys: start_loader::<saml_keys::KeyRow>(&readers, saml_keys::KEYS_BY_APPLICATION),
             claims: start_loader::<replay_cache::ClaimRow>(&readers, replay_cache::CLAIM_BY_DIGEST),
+            pushed_requests: start_loader::<pushed_request_row::PushedRequestRow>(
+                &readers,
+                pushed_request_row::PUSHED_REQUEST_BY_ID,
+            ),
             devices: start_loader::<devices::DeviceRow>(&readers, devices::DEVICE_BY_ID),
             inboxes: start_loader::<inbox_row::InboxRow>(&readers, inbox_row::INBOX_BY_DEVICE),
         };

@@ -25,6 +25,7 @@ use crate::tables::applications::recorded_use::RecordedUse;
 use crate::tables::applications::row::ApplicationVersionRow;
 use crate::tables::devices::inbox_row::{InboxKey, InboxSummary};
 use crate::tables::sessions::signed_in::{SignOnRow, SignedInSession};
+use crate::tables::sign_in::pushed_request_row::PushedRequest;
 use crate::tables::sign_in::replay_cache::EarlierClaim;
 use crate::tables::tokens::{
     ClientStateRow, FamilyStateRow, HolderVersion, PresentedCode, StateKey, TokenFamily,
@@ -77,6 +78,7 @@ pub(crate) struct Loaders {
     pub(crate) sign_on_states: BatchLoader<SignOnRow, (String, String)>,
     pub(crate) saml_keys: BatchLoader<SamlKey>,
     pub(crate) claims: BatchLoader<EarlierClaim>,
+    pub(crate) pushed_requests: BatchLoader<PushedRequest>,
     pub(crate) devices: BatchLoader<Device>,
     pub(crate) inboxes: BatchLoader<InboxSummary, InboxKey>,
 }

@@ -152,7 +152,7 @@ async fn the_summary_shows_each_key_of_an_application() {
     let (console, grace) = owner(&host).await;
     let client = format!("/applications/{}", host.web_application().await.id);
     let keys: Vec<Value> = (0..12).map(|_| ec_key()).collect();
-    let thumbprint = |key: &Value| assent::keys::client::thumbprint(key.members());
+    let thumbprint = |key: &Value| assent::keys::client::thumbprint_text(key.members());
     let method = |jwks: &[Value]| json!({"token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": jwks}});
     let mut known = keys[..11].to_vec();
     host.admin_ok(Method::PATCH, &client, method(&known)).await;
@@ -616,7 +616,8 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "backchannel_logout_uri": null,
         "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
         "recipe": "grafana",
-        "require_pkce": true,
+        "require_pkce": true, "require_pushed_authorization_requests": true,
+        "tls_client_certificate_bound_access_tokens": true, "dpop_bound_access_tokens": true,
         "admin_scopes": [],
     });
     let provider = json!({

@@ -96,6 +96,7 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/oidc/token", TOKENS),
     ("/oidc/token/introspection", TOKENS),
     ("/oidc/token/revocation", SMALL),
+    ("/oidc/par", SMALL),
     (
         "/openapi.json",
         Choice::Never("a document that programs read once"),

@@ -8,13 +8,14 @@ use crate::harness::{Log, Respond, TestHost, Text, http_client, id};
 /// The origin of the single-page application.
 const SPA: &str = "https://books.example";
 /// The endpoints that such an application calls.
-const SHARED: [(&str, &str); 6] = [
+const SHARED: [(&str, &str); 7] = [
     ("GET", "/oidc/.well-known/openid-configuration"),
     ("GET", "/oidc/jwks"),
     ("GET", "/oidc/me"),
     ("POST", "/oidc/me"),
     ("POST", "/oidc/token"),
     ("POST", "/oidc/token/revocation"),
+    ("POST", "/oidc/par"),
 ];
 
 async fn host_with(kind: &str, redirect_uri: &str) -> (TestHost, Value) {
@@ -57,7 +58,7 @@ async fn a_single_page_application_reads_responses_and_errors() {
         assert_eq!(allowed(&response, "allow-credentials"), None, "{path}");
         assert_eq!(
             allowed(&response, "expose-headers"),
-            Some("www-authenticate,retry-after"),
+            Some("www-authenticate,retry-after,dpop-nonce"),
             "{path}"
         );
         let vary: Vec<_> = response.headers().get_all("vary").iter().collect();
@@ -100,7 +101,7 @@ async fn a_preflight_lists_methods_and_headers() {
             ("access-control-request-method", method),
             (
                 "access-control-request-headers",
-                "authorization,content-type",
+                "authorization,content-type,dpop",
             ),
         ];
         let response = ask(&host, "OPTIONS", path, &headers).await;
@@ -113,7 +114,7 @@ async fn a_preflight_lists_methods_and_headers() {
         );
         assert_eq!(
             allowed(&response, "allow-headers"),
-            Some("authorization,content-type"),
+            Some("authorization,content-type,dpop"),
             "{path}"
         );
         assert_eq!(allowed(&response, "max-age"), Some("600"), "{path}");

@@ -221,6 +221,7 @@ async fn a_cross_site_page_cannot_exhaust_token_endpoint_limits() {
     for path in [
         "/oidc/token",
         "/oidc/token/revocation",
+        "/oidc/par",
         "/oidc/token/introspection",
     ] {
         for _ in 0..20 {

@@ -32,6 +32,7 @@ async fn every_api_reports_a_database_outage_as_retryable() {
         "/oidc/token",
         "/oidc/token/introspection",
         "/oidc/token/revocation",
+        "/oidc/par",
     ] {
         let form = [
             ("grant_type", "authorization_code"),

@@ -552,7 +552,11 @@ async fn a_client_assertion_is_valid_once_on_all_instances() {
     let assertion = by_rsa(&claims(&host, id(&web), 1), &key);
     assert_eq!(ask_with(&host, &assertion).await, accepted());
     assert_eq!(ask_with(&host, &assertion).await, refused());
-    let (_second, running, base) = host.second(HostOptions::default()).await;
+    let options = HostOptions {
+        base_url: &host.base,
+        ..HostOptions::default()
+    };
+    let (_second, running, base) = host.second(options).await;
     let form = [
         ("grant_type", "client_credentials"),
         ("client_assertion_type", ASSERTION),

@@ -87,6 +87,9 @@ fn expected(issuer: &str) -> Value {
         "jwks_uri": format!("{issuer}/jwks"),
         "introspection_endpoint": format!("{issuer}/token/introspection"),
         "revocation_endpoint": format!("{issuer}/token/revocation"),
+        "pushed_authorization_request_endpoint": format!("{issuer}/par"),
+        "require_pushed_authorization_requests": false,
+        "dpop_signing_alg_values_supported": ["ES256", "PS256", "EdDSA", "ES384", "ES512"],
         "end_session_endpoint": format!("{issuer}/session/end"),
         "scopes_supported": SCOPES,
         "claims_supported": claims,
@@ -189,6 +192,7 @@ async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
         "userinfo_endpoint": format!("{base}oidc/me"),
         "introspection_endpoint": format!("{base}oidc/token/introspection"),
         "revocation_endpoint": format!("{base}oidc/token/revocation"),
+        "pushed_authorization_request_endpoint": format!("{base}oidc/par"),
     });
     assert_same(&document(&host).await, &expected);
 }

@@ -401,6 +401,7 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
                 retry_admitted_since: since,
                 retain_until: now,
                 reuse: reuse(),
+                proof: None,
                 now,
             })
             .await

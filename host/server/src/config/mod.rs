@@ -22,6 +22,7 @@ mod listen_address;
 mod load;
 mod log;
 mod mail;
+mod oidc;
 mod plugins;
 mod rate_limits;
 mod resources;

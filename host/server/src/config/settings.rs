@@ -14,6 +14,7 @@ use crate::config::keys::Keys;
 use crate::config::lifetimes::{Lifetimes, Session};
 use crate::config::log::Log;
 use crate::config::mail::Mail;
+use crate::config::oidc::Oidc;
 use crate::config::plugins::Plugins;
 use crate::config::rate_limits::RateLimits;
 use crate::config::resources::{Database, Egress, GeoIp};
@@ -77,6 +78,9 @@ pub struct Settings {
     /// Email: the SMTP server that sends invitations. Without this table the server sends no email.
     #[serde(default)]
     pub mail: Option<Mail>,
+    /// OpenID Connect.
+    #[serde(default)]
+    pub oidc: Oidc,
     /// SAML 2.0.
     #[serde(default)]
     pub saml: Saml,

@@ -23,6 +23,7 @@ use crate::domain::operations::telemetry::span_sampler::SpanSampler;
 use crate::domain::operations::traffic::admission::Admission;
 use crate::domain::operations::traffic::draining::DrainSwitch;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
+use crate::domain::operations::traffic::used_proofs::UsedProofs;
 use crate::geoip::GeoIp;
 use crate::keys::saml::OpenKeys;
 use crate::keys::{KeyError, KeyRing, MasterKeys, PushKey, RootSecret, SealingKeys, TokenSealer};
@@ -110,6 +111,8 @@ pub struct Services {
     pub leased_work: LeasedWork,
     /// The rate limiters.
     pub rate_limits: RateLimiters,
+    /// The DPoP proofs that were used at this instance.
+    pub used_proofs: UsedProofs,
     /// The clock.
     pub clock: SharedClock,
     /// The source of randomness.

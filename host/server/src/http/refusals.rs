@@ -23,7 +23,7 @@ const LONGEST_ADDRESS: usize = 16 * 1024;
 /// server's own response is sent.
 const LONGEST_HEAD: usize = 32 * 1024;
 /// Paths that only programs request. Scripts of this server's pages call them too, and do not read pages.
-const OF_PROGRAMS: [&str; 8] = [
+const OF_PROGRAMS: [&str; 9] = [
     "/admin/api/",
     "/authenticator/api/",
     "/approvals/callbacks/",
@@ -32,6 +32,7 @@ const OF_PROGRAMS: [&str; 8] = [
     "/readyz",
     "/connection",
     "/oidc/token",
+    "/oidc/par",
 ];
 
 /// Returns the rejection of a request with a head that no browser and no well-behaved application sends.

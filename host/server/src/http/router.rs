@@ -141,6 +141,11 @@ fn shared_routes(
             origins,
             Router::new().route("/oidc/token/revocation", post(client_calls::revoke)),
         ))
+        .merge(layers::called_by_applications(
+            services,
+            origins,
+            Router::new().route("/oidc/par", post(client_calls::push)),
+        ))
 }
 
 fn saml_logout_routes(services: &Arc<Services>) -> Router<Arc<Services>> {

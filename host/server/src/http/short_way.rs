@@ -168,7 +168,16 @@ async fn user_info(services: &Arc<Services>, request: Request) -> Response {
     let certificate = ClientCertificate::from_request_parts(&mut parts, services).await;
     let services = State(Arc::clone(services));
     match certificate {
-        Ok(certificate) => endpoints::me(services, certificate, parts.headers, Bytes::new()).await,
+        Ok(certificate) => {
+            endpoints::me(
+                services,
+                certificate,
+                parts.method,
+                parts.headers,
+                Bytes::new(),
+            )
+            .await
+        }
         Err(rejection) => rejection.into_response(),
     }
 }

@@ -134,14 +134,19 @@ pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyErro
     ReadKeySet::read(set)?.into_registered()
 }
 
-/// Returns the thumbprint of a key (RFC 7638 section 3): the digest of its required members. Empty for a kind of key
+/// Returns the thumbprint of a key in base64url. Empty for a kind of key that is not used here.
+pub fn thumbprint_text(key: &Map<String, Value>) -> String {
+    thumbprint(key).map_or_else(String::new, Digest::to_base64url)
+}
+
+/// Returns the thumbprint of a key (RFC 7638 section 3): the digest of its required members. `None` for a kind of key
 /// that is not used here.
-pub fn thumbprint(key: &Map<String, Value>) -> String {
+pub fn thumbprint(key: &Map<String, Value>) -> Option<Digest> {
     let members: &[&str] = match key.get("kty").and_then(Value::as_str) {
         Some("RSA") => &["e", "kty", "n"],
         Some("EC") => &["crv", "kty", "x", "y"],
         Some("OKP") => &["crv", "kty", "x"],
-        _ => return String::new(),
+        _ => return None,
     };
     let member = |name: &&str| {
         format!(
@@ -154,7 +159,7 @@ pub fn thumbprint(key: &Map<String, Value>) -> String {
         "{{{}}}",
         members.iter().map(member).collect::<Vec<_>>().join(",")
     );
-    URL_SAFE_NO_PAD.encode(Digest::sha256(text.as_bytes()).as_bytes())
+    Some(Digest::sha256(text.as_bytes()))
 }
 
 fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, ClientKeyError> {
@@ -263,7 +268,7 @@ fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), Jw
 mod tests {
     use serde_json::json;
 
-    use super::{key_of_pem, thumbprint};
+    use super::{key_of_pem, thumbprint_text};
 
     /// The example of RFC 7638 section 3.1.
     #[test]
@@ -279,11 +284,11 @@ mod tests {
             "kid": "2011-04-29",
         });
         assert_eq!(
-            thumbprint(key.as_object().unwrap()),
+            thumbprint_text(key.as_object().unwrap()),
             "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
         );
         assert_eq!(
-            thumbprint(json!({"kty": "oct", "k": "AA"}).as_object().unwrap()),
+            thumbprint_text(json!({"kty": "oct", "k": "AA"}).as_object().unwrap()),
             ""
         );
         let pem = include_str!("../../../../tests/fuzz/corpus/client_keys/pem-ec");

@@ -18,7 +18,7 @@ const SHORTEST_RSA: i32 = 2048;
 /// The largest number of keys in a set.
 pub const MOST_KEYS: usize = 20;
 /// The members of private and symmetric keys (RFC 7518 section 6).
-const PRIVATE: [&str; 9] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
+pub(super) const PRIVATE: [&str; 9] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
 
 /// The reason why a key cannot be registered. The message has the expected value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -230,7 +230,10 @@ fn is_for_signatures(key: &Map<String, Value>) -> bool {
 
 /// Writes the numbers of a key as RFC 7518 section 6 does: in base64url without padding, of the length of the curve or
 /// without zeros in front.
-fn normalise_numbers(kind: &str, key: &mut Map<String, Value>) -> Result<(), KeyRejection> {
+pub(super) fn normalise_numbers(
+    kind: &str,
+    key: &mut Map<String, Value>,
+) -> Result<(), KeyRejection> {
     let number = |key: &Map<String, Value>, name: &str| {
         let text = key.get(name)?.as_str()?;
         let text: String = text

@@ -12,6 +12,7 @@ mod ring;
 pub mod saml;
 mod sealing;
 mod self_issued;
+pub mod self_signed;
 mod signing;
 mod symmetric;
 mod token_sealer;

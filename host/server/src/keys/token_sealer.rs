@@ -29,6 +29,7 @@ use assent_model::secret::{Digest, Secret};
 use assent_model::token::{
     AccessGrant, FamilyTokenSource, RefreshGrant, TokenScopes, TokenSource, prefix,
 };
+use assent_model::token_binding::TokenBinding;
 
 /// The length of a period, in seconds.
 const PERIOD: i64 = 30 * 24 * 60 * 60;
@@ -123,7 +124,7 @@ impl TokenSealer {
                 TokenSource::Application { version } => SealedSource::Application { version },
             },
             scopes: grant.scopes.to_string(),
-            certificate: grant.certificate.map(|digest| *digest.as_bytes()),
+            binding: grant.binding.map(SealedBinding::from),
             issued_at: grant.issued_at.millis(),
             expires_at: grant.expires_at.millis(),
         };
@@ -141,6 +142,7 @@ impl TokenSealer {
     ) -> Result<Secret, KeyError> {
         let sealed = SealedRefresh {
             family: *grant.family.as_bytes(),
+            dpop_key: grant.dpop_key.map(|thumbprint| *thumbprint.as_bytes()),
             counter: grant.counter,
             issued_at: grant.issued_at.millis(),
             expires_at: grant.expires_at.millis(),
@@ -169,7 +171,7 @@ impl TokenSealer {
                 SealedSource::Application { version } => TokenSource::Application { version },
             },
             scopes: TokenScopes::parse_known(&sealed.scopes),
-            certificate: sealed.certificate.map(Digest::from_bytes),
+            binding: sealed.binding.map(TokenBinding::from),
             issued_at: Timestamp::from_millis(sealed.issued_at),
             expires_at: Timestamp::from_millis(sealed.expires_at),
         };
@@ -181,6 +183,7 @@ impl TokenSealer {
         let (epoch, sealed): (_, SealedRefresh) = self.open(prefix::REFRESH, text)?;
         let grant = RefreshGrant {
             family: FamilyId::from_bytes(sealed.family),
+            dpop_key: sealed.dpop_key.map(Digest::from_bytes),
             counter: sealed.counter,
             issued_at: Timestamp::from_millis(sealed.issued_at),
             expires_at: Timestamp::from_millis(sealed.expires_at),
@@ -279,9 +282,33 @@ struct SealedAccess {
     application: String,
     source: SealedSource,
     scopes: String,
-    certificate: Option<[u8; 32]>,
+    binding: Option<SealedBinding>,
     issued_at: i64,
     expires_at: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+enum SealedBinding {
+    Certificate([u8; 32]),
+    DpopKey([u8; 32]),
+}
+
+impl From<TokenBinding> for SealedBinding {
+    fn from(binding: TokenBinding) -> Self {
+        match binding {
+            TokenBinding::Certificate(digest) => Self::Certificate(*digest.as_bytes()),
+            TokenBinding::DpopKey(thumbprint) => Self::DpopKey(*thumbprint.as_bytes()),
+        }
+    }
+}
+
+impl From<SealedBinding> for TokenBinding {
+    fn from(sealed: SealedBinding) -> Self {
+        match sealed {
+            SealedBinding::Certificate(digest) => Self::Certificate(Digest::from_bytes(digest)),
+            SealedBinding::DpopKey(thumbprint) => Self::DpopKey(Digest::from_bytes(thumbprint)),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -299,6 +326,7 @@ enum SealedSource {
 #[derive(Serialize, Deserialize)]
 struct SealedRefresh {
     family: [u8; 16],
+    dpop_key: Option<[u8; 32]>,
     counter: u32,
     issued_at: i64,
     expires_at: i64,
@@ -339,7 +367,7 @@ mod tests {
                 track_use_until: Some(Timestamp::from_millis(at + 5)),
             }),
             scopes: TokenScopes::parse_known("openid email"),
-            certificate: Some(Digest::sha256(b"certificate")),
+            binding: Some(TokenBinding::Certificate(Digest::sha256(b"certificate"))),
             issued_at: Timestamp::from_millis(at),
             expires_at: Timestamp::from_millis(at + 1000),
         }
@@ -348,6 +376,7 @@ mod tests {
     fn refresh(at: i64, counter: u32) -> RefreshGrant {
         RefreshGrant {
             family: FamilyId::from_bytes([9; 16]),
+            dpop_key: Some(Digest::sha256(b"key")),
             counter,
             issued_at: Timestamp::from_millis(at),
             expires_at: Timestamp::from_millis(at + 1000),

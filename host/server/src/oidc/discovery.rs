@@ -6,6 +6,7 @@ use url::Url;
 use crate::domain::Services;
 use crate::keys::client::SYMMETRIC;
 use crate::keys::jws_verifier::ASYMMETRIC;
+use crate::keys::self_signed::PROOF_ALGORITHMS;
 use assent_model::application::GrantType;
 use assent_model::key::SigningAlgorithm;
 use assent_model::language::Language;
@@ -50,6 +51,9 @@ pub fn document(services: &Services) -> Value {
         "jwks_uri": format!("{issuer}/jwks"),
         "introspection_endpoint": format!("{issuer}/token/introspection"),
         "revocation_endpoint": format!("{issuer}/token/revocation"),
+        "pushed_authorization_request_endpoint": format!("{issuer}/par"),
+        "require_pushed_authorization_requests": services.settings.oidc.require_pushed_authorization_requests,
+        "dpop_signing_alg_values_supported": PROOF_ALGORITHMS,
         "scopes_supported": scopes,
         "response_types_supported": ["code"],
         "response_modes_supported": ["query", "form_post"],
@@ -142,6 +146,7 @@ fn mtls_aliases(base: &Url) -> Value {
         "userinfo_endpoint": format!("{base}/oidc/me"),
         "introspection_endpoint": format!("{base}/oidc/token/introspection"),
         "revocation_endpoint": format!("{base}/oidc/token/revocation"),
+        "pushed_authorization_request_endpoint": format!("{base}/oidc/par"),
     })
 }
 

@@ -22,6 +22,20 @@ pub enum TokenError {
     /// The code is invalid, expired or already used, or was issued for something else.
     #[error("{0}")]
     InvalidGrant(&'static str),
+    /// The DPoP proof is not valid (RFC 9449 section 5).
+    #[error("the DPoP proof is not valid: {0}")]
+    InvalidProof(&'static str),
+    /// The DPoP proof lacks a current nonce (RFC 9449 section 8).
+    #[error("the DPoP proof must have the nonce of the header DPoP-Nonce")]
+    UseNonce,
+    /// A pushed request has an error of the authorization endpoint (RFC 9126 section 2.3).
+    #[error("{description}")]
+    Pushed {
+        /// The error.
+        code: AuthorizeErrorCode,
+        /// The reason.
+        description: String,
+    },
     /// A scope is unknown, or not for this client.
     #[error("{0}")]
     InvalidScope(&'static str),
@@ -52,12 +66,19 @@ impl TokenError {
     pub(super) const ACCOUNT_CLOSED: Self =
         Self::InvalidGrant("the user may no longer use the application");
 
+    /// The DPoP proof was used before.
+    pub(in crate::oidc) const PROOF_REPLAYED: Self =
+        Self::InvalidProof("it was used before: its jti must be new each time");
+
     /// The `error` code.
     pub fn code(&self) -> &'static str {
         match self {
             Self::InvalidRequest(_) => "invalid_request",
             Self::InvalidClient { .. } => "invalid_client",
             Self::InvalidGrant(_) => "invalid_grant",
+            Self::InvalidProof(_) => "invalid_dpop_proof",
+            Self::UseNonce => "use_dpop_nonce",
+            Self::Pushed { code, .. } => code.as_str(),
             Self::InvalidScope(_) => "invalid_scope",
             Self::UnauthorizedClient | Self::ApplicationDisabled => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",

@@ -20,7 +20,8 @@ use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::scope::Scopes;
 use assent_model::session::Acr;
-use assent_model::token::{CertificateDigest, TokenScopes};
+use assent_model::token::TokenScopes;
+use assent_model::token_binding::TokenBinding;
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
 use assent_store::{FamilyState, TokenFamily, UserAccount};
 use assent_telemetry::SPANS;
@@ -49,7 +50,10 @@ pub struct ActiveToken {
     /// The authentication of the user (RFC 9470 section 6.2), if it is not the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     acr: Option<&'static str>,
-    /// The certificate that the bearer must present (RFC 8705 section 3.2).
+    /// `DPoP` for a token that is bound to a DPoP key (RFC 9449 section 6.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    token_type: Option<&'static str>,
+    /// The key that the bearer must prove to hold (RFC 8705 section 3.2, RFC 9449 section 6.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     cnf: Option<Value>,
     /// The claims that plugins add for resource servers. None has the name of a member above, because those names are
@@ -74,7 +78,7 @@ struct KnownToken {
     scopes: TokenScopes,
     issued_at: Timestamp,
     expires_at: Timestamp,
-    certificate: Option<CertificateDigest>,
+    binding: Option<TokenBinding>,
 }
 
 /// Serves an introspection request of an authenticated client.
@@ -150,9 +154,14 @@ pub async fn introspect(
         exp: known.expires_at.seconds(),
         iat: known.issued_at.seconds(),
         acr: acr.filter(|acr| *acr != Acr::Device).map(Acr::as_str),
-        cnf: known
-            .certificate
-            .map(|digest| json!({"x5t#S256": digest.to_base64url()})),
+        token_type: match known.binding {
+            Some(TokenBinding::DpopKey(_)) => Some(TokenBinding::token_type(known.binding)),
+            Some(TokenBinding::Certificate(_)) | None => None,
+        },
+        cnf: known.binding.map(|binding| {
+            let (method, value) = binding.confirmation();
+            json!({ method: value })
+        }),
         more,
     })))
 }
@@ -249,7 +258,7 @@ async fn known_token(
             scopes: TokenScopes::Oidc(found.state.family.scopes.clone()),
             issued_at: found.grant.issued_at,
             expires_at: found.grant.expires_at,
-            certificate: None,
+            binding: found.grant.dpop_key.map(TokenBinding::DpopKey),
             family: Some(found.state),
         }));
     }
@@ -261,6 +270,6 @@ async fn known_token(
         scopes: found.grant.scopes,
         issued_at: found.grant.issued_at,
         expires_at: found.grant.expires_at,
-        certificate: found.grant.certificate,
+        binding: found.grant.binding,
     }))
 }

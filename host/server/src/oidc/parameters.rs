@@ -28,7 +28,7 @@ pub enum ParametersError {
 }
 
 /// The known parameters. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
-const KNOWN: [&str; 33] = [
+const KNOWN: [&str; 34] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -49,6 +49,7 @@ const KNOWN: [&str; 33] = [
     "request_uri",
     "code_challenge",
     "code_challenge_method",
+    "dpop_jkt",
     "grant_type",
     "code",
     "code_verifier",
@@ -85,6 +86,20 @@ impl Parameters {
             pairs.push((name, value.into_owned()));
         }
         Ok(Self(pairs))
+    }
+
+    /// Returns stored parameters.
+    pub fn of_pairs(pairs: Vec<(String, String)>) -> Self {
+        let pairs = pairs.into_iter();
+        Self(pairs.map(|(name, value)| (name.into(), value)).collect())
+    }
+
+    /// The parameters with these names, for storage.
+    pub fn pairs(&self, is_stored: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+        let stored = self.0.iter().filter(|(name, _)| is_stored(name));
+        stored
+            .map(|(name, value)| (name.to_string(), value.clone()))
+            .collect()
     }
 
     /// Checks that no known parameter is repeated.

@@ -11,8 +11,9 @@ use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::DerivedValue;
 use crate::domain::sign_in::test_sign_in::record;
 use crate::domain::{InternalError, Services};
-use crate::oidc::bearer::BearerToken;
+use crate::oidc::bearer::{BearerToken, TokenScheme};
 use crate::oidc::client_auth::AuthenticatedClient;
+use crate::oidc::dpop::proof::ProofHeader;
 use crate::oidc::grant::authorization_code;
 use crate::oidc::grant::authorization_code::CodeExchange;
 use crate::oidc::parameters::Parameters;
@@ -243,6 +244,7 @@ async fn exchange(
     let client = AuthenticatedClient {
         application,
         certificate: None,
+        proof: None,
         epoch: None,
     };
     let verifier = test_sign_in::derived_value(services, test_sign_in.id, DerivedValue::Verifier)?;
@@ -305,7 +307,11 @@ async fn userinfo(
 ) -> Result<Result<Value, TestFailure>, InternalError> {
     let bearer = BearerToken {
         token,
+        scheme: TokenScheme::Bearer,
         certificate: None,
+        proof: ProofHeader::Missing,
+        method: "GET",
+        path: "/oidc/me",
     };
     let (note, result) = match userinfo::traced_claims(services, bearer).await {
         Ok(made) => {

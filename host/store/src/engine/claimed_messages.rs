@@ -68,9 +68,28 @@ pub(crate) async fn take(
                 });
         checks.collect()
     };
+    if messages.is_empty() {
+        return Ok(Vec::new());
+    }
     let taken = CLAIMED.try_with(|claimed| take_from(&mut claimed.borrow_mut()));
     match taken {
         Ok(checks) => Ok(checks),
         Err(_) => Ok(take_from(&mut claim(db, messages).await?)),
     }
+}
+
+/// Takes the claims like [`take`], of writes of which each may have one. A write without one is always the first.
+pub(crate) async fn take_optional<'a>(
+    db: &mut Connection,
+    messages: impl Iterator<Item = Option<&'a MessageClaim>>,
+) -> Result<Vec<ReplayCheck>> {
+    let messages: Vec<Option<&MessageClaim>> = messages.collect();
+    let claims: Vec<&MessageClaim> = messages.iter().copied().flatten().collect();
+    let mut checks = take(db, &claims).await?.into_iter();
+    let check = |message: Option<&MessageClaim>| match message {
+        // There are as many checks as claims.
+        Some(_) => checks.next().unwrap_or(ReplayCheck::Replayed),
+        None => ReplayCheck::FirstUse,
+    };
+    Ok(messages.into_iter().map(check).collect())
 }

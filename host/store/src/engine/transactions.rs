@@ -30,8 +30,9 @@ pub(crate) type JobOutput = Box<dyn Any + Send>;
 
 /// The work of a job. It may be called more than once; only one call is committed.
 pub(crate) enum Work {
-    /// A function, and the row that it locks first.
-    Separate(Option<LockedRow>, SeparateWork),
+    /// A function, the row that it locks first, and the message that it claims. It takes the claim by
+    /// [`claimed_messages::take`].
+    Separate(Option<LockedRow>, Option<MessageClaim>, SeparateWork),
     /// A write that shares its statements with the others of its kind in the transaction.
     Shared(SharedWork),
 }
@@ -101,7 +102,7 @@ impl Work {
     /// The row that it locks first.
     pub(crate) const fn locked_row(&self) -> Option<LockedRow> {
         match self {
-            Self::Separate(row, _) => *row,
+            Self::Separate(row, ..) => *row,
             Self::Shared(work) => work.locked_row,
         }
     }
@@ -109,7 +110,7 @@ impl Work {
     /// The message that it claims.
     const fn claim(&self) -> Option<&MessageClaim> {
         match self {
-            Self::Separate(..) => None,
+            Self::Separate(_, claim, _) => claim.as_ref(),
             Self::Shared(work) => work.claim.as_ref(),
         }
     }
@@ -443,7 +444,7 @@ pub(crate) fn takes_too_long(error: &StoreError) -> bool {
 async fn call_jobs(works: &[&Work], db: &mut Connection) -> JobResult {
     let call = async {
         match works {
-            [Work::Separate(_, work)] => Ok(vec![work(db).await?]),
+            [Work::Separate(.., work)] => Ok(vec![work(db).await?]),
             works => {
                 let shared = works.iter().filter_map(|work| match work {
                     Work::Shared(work) => Some(work),

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use assent_model::clock::QUEUE_DEADLINE;
+use assent_model::saml::MessageClaim;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
@@ -159,16 +160,18 @@ impl Writer {
             + Sync
             + 'static,
     {
-        self.write_to_row(None, input, work).await
+        self.write_to_row(None, None, input, work).await
     }
 
-    /// Executes a write like [`Self::write`], which locks this row before all others.
+    /// Executes a write like [`Self::write`], which locks this row before all others, and claims this message before
+    /// that. `work` takes the claim.
     ///
     /// # Errors
     /// As [`Self::write`].
     pub(crate) async fn write_to_row<I, T, F>(
         &self,
         row: Option<LockedRow>,
+        claim: Option<MessageClaim>,
         input: I,
         work: F,
     ) -> Result<T>
@@ -188,7 +191,7 @@ impl Writer {
                 Ok(Box::new(work(connection, input).await?) as JobOutput)
             })
         });
-        self.execute(Work::Separate(row, work)).await
+        self.execute(Work::Separate(row, claim, work)).await
     }
 
     /// Executes a write that shares its statements with the others of its kind.

@@ -183,6 +183,10 @@ impl Store {
                 by_id!("sign_on_requests", "expires_at < $3"),
                 retention.logins,
             ),
+            (
+                by_id!("pushed_requests", "expires_at < $3"),
+                retention.logins,
+            ),
             (by_id!("saml_logouts", "expires_at < $3"), retention.logins),
             (
                 by_id!("enrolments", "expires_at < $3"),

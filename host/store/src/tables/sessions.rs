@@ -268,7 +268,7 @@ impl Store {
 
     /// Postpones the end of an open session to `until`. Nothing happens if it ends later already.
     pub async fn prolong_session(&self, id: SessionId, until: Timestamp) -> Result<()> {
-        self.writer.write_to_row(Some(LockedRow::Session(id)), (), move |db, ()| {
+        self.writer.write_to_row(Some(LockedRow::Session(id)), None, (), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE sessions SET expires_at = $2 WHERE id = $1 AND expires_at < $2 AND ended_at IS NULL",

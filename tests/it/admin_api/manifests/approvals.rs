@@ -364,6 +364,24 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             words("It must use PKCE"),
         ),
         (
+            "require_pushed_authorization_requests",
+            json!(true),
+            none.clone(),
+            words("require_pushed_authorization_requests true"),
+        ),
+        (
+            "tls_client_certificate_bound_access_tokens",
+            json!(true),
+            none.clone(),
+            words("tls_client_certificate_bound_access_tokens true"),
+        ),
+        (
+            "dpop_bound_access_tokens",
+            json!(true),
+            none.clone(),
+            words("dpop_bound_access_tokens true"),
+        ),
+        (
             "admin_scopes",
             json!(["admin:users"]),
             none,
@@ -464,7 +482,7 @@ async fn each_changed_member_of_an_application_is_in_the_summary() {
     let key = json!({"kty": "EC", "crv": "P-256", "kid": "one", "alg": "ES256",
         "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
         "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"});
-    let thumbprint = assent::keys::client::thumbprint(key.members());
+    let thumbprint = assent::keys::client::thumbprint_text(key.members());
     let table = changes_of_client(&key, &thumbprint);
     // The type of an application never changes.
     let mut covered: BTreeSet<String> = BTreeSet::from(["application_type".to_owned()]);

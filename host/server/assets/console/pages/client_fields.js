@@ -152,9 +152,36 @@ export function clientFields(type, { owner }) {
       }),
       toggle('backchannel_logout_session_required', 'Logout tokens need the session’s ID'),
     ),
-    ...(type === 'web' ? [folded('Advanced', clientAssertions(), ...(owner ? [adminScopes()] : []))] : []),
+    folded(
+      'Advanced',
+      protection(type),
+      ...(type === 'web' ? [clientAssertions(), ...(owner ? [adminScopes()] : [])] : []),
+    ),
   ];
 }
+
+/**
+ * The protection of requests and tokens beyond the usual.
+ * @param {Schema<'ApplicationType'>} type
+ */
+const protection = (type) =>
+  group(
+    'Requests and tokens',
+    null,
+    toggle('require_pushed_authorization_requests', 'Accept only pushed requests (PAR)', {
+      hint: 'The application sends each sign-in request to this server first, so that no browser can change it.',
+    }),
+    toggle('dpop_bound_access_tokens', 'Bind tokens to a key of the application (DPoP)', {
+      hint: 'Each request for tokens then needs a proof. A stolen token is useless without the key.',
+    }),
+    ...(type === 'web'
+      ? [
+          toggle('tls_client_certificate_bound_access_tokens', 'Bind tokens to the client certificate (mTLS)', {
+            hint: 'Each request then needs a TLS connection with the certificate. Not together with DPoP.',
+          }),
+        ]
+      : []),
+  );
 
 /** PKCE of a web application. Other types always need it. */
 const proofKey = () =>

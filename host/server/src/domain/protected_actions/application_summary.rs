@@ -354,7 +354,7 @@ fn changed_attributes(was: &SamlSettings, is: &SamlSettings) -> Vec<Message> {
 fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Option<Message> {
     let thumbprints = |authentication: Option<&ClientAuthentication>| match authentication {
         Some(ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys))) => {
-            keys.iter().map(client::thumbprint).collect()
+            keys.iter().map(client::thumbprint_text).collect()
         }
         _ => Vec::new(),
     };

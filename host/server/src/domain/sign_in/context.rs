@@ -162,9 +162,14 @@ pub async fn answer_observed<A, C>(
         Admission::Expired => return Ok(SignInAnswer::AnsweredBefore),
         Admission::OtherUser => {
             // The user is rejected, even if another request ended the sign-in.
-            let _ =
-                login::end_without_sign_in(services, login, LoginAnswer::Nothing, services.now())
-                    .await?;
+            let _ = login::end_without_sign_in(
+                services,
+                login,
+                LoginAnswer::Nothing,
+                None,
+                services.now(),
+            )
+            .await?;
             return Ok(SignInAnswer::Denied(SignInDenied::OthersTestSignIn));
         }
     }

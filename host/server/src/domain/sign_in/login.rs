@@ -19,7 +19,9 @@ use assent_model::login::{
 use assent_model::saml::MessageClaim;
 use assent_model::secret::{Digest, Secret, Token};
 use assent_model::user::LifecycleState;
-use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
+use assent_store::{
+    Completion, ConsentGrant, IssuedGrant, NewSession, ReplayCheck, SignInRecord, Transition,
+};
 use assent_telemetry::SPANS;
 
 /// A sign-in that has begun.
@@ -221,7 +223,8 @@ pub struct LoginCompletion<'a> {
     pub grant: Option<(IssuedGrant, &'a Account)>,
     /// The consent of the user.
     pub consent: Option<ConsentGrant>,
-    /// The claim of the message that the answer claims, if the sign-in is not stored.
+    /// The claim of the message that the answer claims: of a SAML request, if the sign-in is not stored, or of a pushed
+    /// request.
     pub claim: Option<MessageClaim>,
     /// The time of the answer.
     pub at: Timestamp,
@@ -270,11 +273,17 @@ pub async fn answer(
                 grant,
                 record,
             };
-            services.store.answer_login(login, completion, now).await?
+            services
+                .store
+                .answer_login(login, completion, claim, now)
+                .await?
         }
         (OpenLogin::Stored(login), None, Some(grant)) => {
             let completion = Completion::Resume { grant, record };
-            services.store.answer_login(login, completion, now).await?
+            services
+                .store
+                .answer_login(login, completion, claim, now)
+                .await?
         }
         (OpenLogin::Unstored(_), None, Some(grant)) => {
             services
@@ -363,13 +372,18 @@ pub async fn end_without_sign_in(
     services: &Services,
     login: OpenLogin,
     answer: LoginAnswer,
+    claim: Option<MessageClaim>,
     at: Timestamp,
 ) -> Result<Transition, InternalError> {
-    match login {
-        OpenLogin::Unstored(_) | OpenLogin::Answered(_) => Ok(Transition::Done),
-        OpenLogin::Stored(login) => Ok(services
-            .store
-            .answer_login(login, Completion::GiveUp { answer }, at)
+    let store = &services.store;
+    match (login, claim) {
+        (OpenLogin::Answered(_), _) | (OpenLogin::Unstored(_), None) => Ok(Transition::Done),
+        (OpenLogin::Unstored(_), Some(claim)) => Ok(match store.claim_message(claim).await? {
+            ReplayCheck::FirstUse => Transition::Done,
+            ReplayCheck::Replayed => Transition::NotOpen,
+        }),
+        (OpenLogin::Stored(login), claim) => Ok(store
+            .answer_login(login, Completion::GiveUp { answer }, claim, at)
             .await?),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, OptionalFromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, OptionalFromRequestParts, OriginalUri, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -16,6 +16,7 @@ use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::fetch_metadata::is_cross_site;
 use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::http::oidc::dpop_header::proof_header;
 use crate::http::operations::rate_limits;
 use crate::http::problem::{Problem, ProblemKind};
 use crate::oidc::bearer::{self, BearerError, BearerToken};
@@ -114,20 +115,29 @@ async fn caller(
         .headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok());
-    let token = header
-        .and_then(|value| value.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let Some((_, token)) = token else {
+    let Ok((scheme, token)) = bearer::token_of(header) else {
         return Err(unknown_token());
     };
-    let token = &token.trim().to_owned();
+    let token = &token.to_owned();
     let found = if token.starts_with(prefix::ACCESS) {
         let certificate =
             <ClientCertificate as OptionalFromRequestParts<Arc<Services>>>::from_request_parts(
                 parts, services,
             );
         let certificate = certificate.await.map_err(|_| unknown_token())?;
-        by_service_account(services, token, certificate.as_ref(), from).await?
+        let path = parts
+            .extensions
+            .get::<OriginalUri>()
+            .map_or(&parts.uri, |uri| &uri.0);
+        let shown = BearerToken {
+            token,
+            scheme,
+            certificate: certificate.as_ref().map(ClientCertificate::der),
+            proof: proof_header(&parts.headers),
+            method: parts.method.as_str(),
+            path: path.path(),
+        };
+        by_service_account(services, shown, from).await?
     } else {
         match admin::admin_token(services, token).await? {
             AdminTokenCheck::Valid(token) => Some(Caller {
@@ -160,14 +170,9 @@ fn unauthenticated(detail: &str) -> Problem {
 /// Authenticates a service account by its access token for the admin API.
 async fn by_service_account(
     services: &Services,
-    token: &str,
-    certificate: Option<&ClientCertificate>,
+    shown: BearerToken<'_>,
     from: Origin,
 ) -> Result<Option<Caller>, Problem> {
-    let shown = BearerToken {
-        token,
-        certificate: certificate.map(ClientCertificate::der),
-    };
     let grant = match bearer::accept(services, shown).await {
         Ok(found) => found.grant,
         Err(BearerError::Internal(error)) => return Err(error.into()),

@@ -1,4 +1,4 @@
-//! The endpoints that applications call themselves: token, introspection, revocation.
+//! The endpoints that applications call themselves: token, introspection, revocation, pushed requests.
 
 use std::sync::Arc;
 
@@ -18,27 +18,20 @@ use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
 use crate::http::operations::rate_limits;
 use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::client_auth::{self, AuthenticatedClient, ClientAuthRequest, ClientEndpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::tokens::{Presented, PresentedText};
-use crate::oidc::{grant, introspection, revocation};
+use crate::oidc::{grant, introspection, pushed_request, revocation};
 use assent_model::id::Did;
 
-/// The paths of these endpoints.
-const ENDPOINTS: [(&str, ClientEndpoint); 3] = [
-    ("/oidc/token", ClientEndpoint::Token),
-    ("/oidc/token/introspection", ClientEndpoint::Introspection),
-    ("/oidc/token/revocation", ClientEndpoint::Revocation),
-];
-
 fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
-    ENDPOINTS
+    ClientEndpoint::ALL
         .into_iter()
-        .find(|(known, _)| *known == path)
-        .map(|(_, endpoint)| endpoint)
+        .find(|endpoint| endpoint.path() == path)
 }
 
 /// A form that an application posted, with the application, which the form authenticates.
@@ -65,6 +58,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
         let certificate = certificate.map_err(IntoResponse::into_response)?;
         let is_form = is_form(request.headers());
         let credentials = request.headers().get(AUTHORIZATION).cloned();
+        let proofs = proofs_of(request.headers());
         // The rules of the token endpoint are the strictest.
         let endpoint = endpoint_at(request.uri().path()).unwrap_or(ClientEndpoint::Token);
         let body = Bytes::from_request(request, services)
@@ -85,6 +79,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 from,
                 authorization: credentials.as_ref().map(text_of),
                 certificate: certificate.as_ref().map(ClientCertificate::der),
+                proof: proof_header(&proofs),
                 parameters: &parameters,
             };
             let text = match endpoint {
@@ -92,6 +87,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 ClientEndpoint::Introspection | ClientEndpoint::Revocation => parameters
                     .get("token")
                     .and_then(|text| PresentedText::token(services, text)),
+                ClientEndpoint::PushedRequest => None,
             };
             let (client, presented) = client_auth::authenticate(services, call, text).await?;
             Ok(Self {
@@ -100,10 +96,20 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 presented,
             })
         };
-        called
-            .await
-            .map_err(|error| error_response(services, &error))
+        called.await.map_err(|error| {
+            with_nonce(
+                services,
+                !proofs.is_empty(),
+                error_response(services, &error),
+            )
+        })
     }
+}
+
+/// The DPoP headers of a request, without its other headers.
+fn proofs_of(headers: &HeaderMap) -> HeaderMap {
+    let lines = headers.get_all(PROOF).iter();
+    lines.map(|line| (PROOF, line.clone())).collect()
 }
 
 /// `POST /oidc/token`
@@ -116,26 +122,63 @@ pub(crate) async fn token(
         parameters,
         presented,
     } = called;
-    match grant::exchange(&services, &client, &parameters, presented).await {
+    let response = match grant::exchange(&services, &client, &parameters, presented).await {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
         Err(error) => {
-            log_rejection(&client.application.id, &error);
+            log_rejection(&client.application.id, ClientEndpoint::Token, &error);
             error_response(&services, &error)
         }
-    }
+    };
+    with_nonce(&services, client.proof.is_some(), response)
 }
 
-/// Writes a rejected token request of an authenticated client to the log. Failures of this server have a log line of
+/// `POST /oidc/par`
+pub(crate) async fn push(
+    State(services): State<Arc<Services>>,
+    called: AuthenticatedForm,
+) -> Response {
+    let AuthenticatedForm {
+        client, parameters, ..
+    } = called;
+    let response = match pushed_request::push(&services, &client, &parameters).await {
+        Ok(pushed) => never_stored((StatusCode::CREATED, Json(pushed)).into_response()),
+        Err(error) => {
+            log_rejection(
+                &client.application.id,
+                ClientEndpoint::PushedRequest,
+                &error,
+            );
+            error_response(&services, &error)
+        }
+    };
+    with_nonce(&services, client.proof.is_some(), response)
+}
+
+/// Writes a rejected request of an authenticated client to the log. Failures of this server have a log line of
 /// their own. Earlier rejections and those by a limit have none, because any client could flood the log with them.
-fn log_rejection(application: &Did, error: &TokenError) {
+fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError) {
     match error {
         TokenError::InvalidRequest(_)
         | TokenError::InvalidGrant(_)
+        | TokenError::InvalidProof(_)
+        | TokenError::UseNonce
+        | TokenError::Pushed { .. }
         | TokenError::InvalidScope(_)
         | TokenError::UnauthorizedClient
         | TokenError::UnsupportedGrantType => {
             let (code, description) = (error.code(), error.to_string());
-            tracing::info!(%application, error = code, description, "token request rejected");
+            match endpoint {
+                ClientEndpoint::PushedRequest => tracing::info!(
+                    %application, error = code, description,
+                    "pushed authorization request rejected"
+                ),
+                ClientEndpoint::Token
+                | ClientEndpoint::Introspection
+                | ClientEndpoint::Revocation => tracing::info!(
+                    %application, error = code, description,
+                    "token request rejected"
+                ),
+            }
         }
         TokenError::InvalidClient { .. }
         | TokenError::ApplicationDisabled

@@ -17,6 +17,7 @@ use tokio::sync::Mutex;
 use tokio::time::timeout;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
+use super::dpop_header::{NONCE, PROOF};
 use crate::domain::Services;
 use assent_model::clock::Timestamp;
 
@@ -40,8 +41,8 @@ pub(crate) fn layer(origins: Arc<Origins>) -> CorsLayer {
     CorsLayer::new()
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST])
-        .allow_headers([AUTHORIZATION, CONTENT_TYPE])
-        .expose_headers([WWW_AUTHENTICATE, RETRY_AFTER])
+        .allow_headers([AUTHORIZATION, CONTENT_TYPE, PROOF])
+        .expose_headers([WWW_AUTHENTICATE, RETRY_AFTER, NONCE])
         .max_age(PREFLIGHT)
         .vary([ORIGIN])
 }
@@ -51,7 +52,7 @@ pub(crate) fn mark(headers: &mut HeaderMap) {
     headers.append(VARY, HeaderValue::from_static("origin"));
     headers.insert(
         ACCESS_CONTROL_EXPOSE_HEADERS,
-        HeaderValue::from_static("www-authenticate,retry-after"),
+        HeaderValue::from_static("www-authenticate,retry-after,dpop-nonce"),
     );
 }
 

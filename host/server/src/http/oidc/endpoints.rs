@@ -6,7 +6,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{RawQuery, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
@@ -18,6 +18,7 @@ use crate::domain::sign_in::test_sign_in;
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::{authorization, is_form};
 use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
 use crate::http::page_error::{ErrorTexts, PageError};
 use crate::http::page_routes::Visitor;
 use crate::http::pages::OperatorDetail;
@@ -27,14 +28,16 @@ use crate::http::sign_in::login;
 use crate::http::sign_in::login::no_login::disabled_application;
 use crate::http::sign_in::test_sign_in::open_test_sign_in;
 use crate::http::{operator_details, request_id};
+use crate::keys::self_signed::PROOF_ALGORITHMS;
 use crate::messages::Message;
 use crate::oidc::authorize::answer::{AuthenticatedAuthorization, AuthorizeOutcome};
 use crate::oidc::authorize::{
-    self, AcceptedAuthorization, AuthorizeError, Unanswerable, answer, interaction,
+    self, AcceptedAuthorization, AuthorizeError, RequestSource, Unanswerable, UnusablePush, answer,
+    interaction,
 };
-use crate::oidc::bearer::{BearerError, BearerToken, token_of};
+use crate::oidc::bearer::{BearerError, BearerToken, TokenScheme, token_of};
 use crate::oidc::parameters::Parameters;
-use crate::oidc::{discovery, userinfo};
+use crate::oidc::{discovery, pushed_request, userinfo};
 use assent_model::id::LoginId;
 use assent_model::login::LoginRequest;
 use assent_model::redirect::RedirectPolicy;
@@ -76,6 +79,10 @@ pub(crate) async fn auth(
     let language = browser.language();
     let reply = async {
         let parameters = parameters?;
+        let (parameters, source) = match pushed_request::named(&services, &parameters).await? {
+            Some((pushed, its_use)) => (pushed, RequestSource::Pushed(its_use)),
+            None => (parameters, RequestSource::Browser),
+        };
         let tried = parameters
             .get("redirect_uri")
             .and_then(|address| test_sign_in::id_from_address(&services, address));
@@ -84,7 +91,8 @@ pub(crate) async fn auth(
         let read = browser.sign_on_state(&services, client).await?;
         let policy = RedirectPolicy::for_browser(tried.as_ref());
         let known = read.as_ref().map(|read| &read.application);
-        let accepted = authorize::check(&services, &parameters, policy, known).await?;
+        let checked = authorize::check(&services, &parameters, source, policy, known);
+        let accepted = checked.await?;
         begin(&services, &browser, accepted, read).await
     };
     let response = match reply.await {
@@ -192,6 +200,11 @@ async fn unanswerable(services: &Services, why: &Unanswerable) -> PageError {
         Unanswerable::NoRedirectUri(_) => Message::new("error-request-no-address"),
         Unanswerable::RedirectUri { .. } => Message::new("error-request-address"),
         Unanswerable::Request => Message::new("error-request-unreadable"),
+        Unanswerable::PushedRequest(why, _) => Message::new(match why {
+            UnusablePush::Unknown => "error-request-unknown",
+            UnusablePush::Expired => "error-request-expired",
+            UnusablePush::Used => "error-request-replay",
+        }),
     };
     ErrorTexts {
         status: StatusCode::BAD_REQUEST,
@@ -220,6 +233,10 @@ async fn details(services: &Services, why: &Unanswerable) -> Vec<OperatorDetail>
             details.push(operator_details::address(asked));
             (details, "redirect_uri")
         }
+        Unanswerable::PushedRequest(_, application) => (
+            operator_details::client(services, application).await,
+            "request_uri",
+        ),
         Unanswerable::Disabled(_) | Unanswerable::Request => return Vec::new(),
     };
     details.push(operator_details::parameter(parameter));
@@ -230,26 +247,35 @@ async fn details(services: &Services, why: &Unanswerable) -> Vec<OperatorDetail>
 pub(crate) async fn me(
     State(services): State<Arc<Services>>,
     certificate: Option<ClientCertificate>,
+    method: Method,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
+    let proof = proof_header(&headers);
     let reply = async {
         let in_body = posted_token(&headers, &body)?;
-        let token = match (authorization(&headers), &in_body) {
+        let (scheme, token) = match (authorization(&headers), &in_body) {
             // The client must send the token in only one way (RFC 6750 section 2).
             (Some(_), Some(_)) => return Err(BearerError::InvalidRequest),
-            (None, Some(token)) => token.as_str(),
+            (None, Some(token)) => (TokenScheme::Bearer, token.as_str()),
             (header, None) => token_of(header)?,
         };
-        let certificate = certificate.as_ref().map(ClientCertificate::der);
-        userinfo::claims(&services, BearerToken { token, certificate }).await
+        let shown = BearerToken {
+            token,
+            scheme,
+            certificate: certificate.as_ref().map(ClientCertificate::der),
+            proof,
+            method: method.as_str(),
+            path: "/oidc/me",
+        };
+        userinfo::claims(&services, shown).await
     };
     let mut response = match reply.await {
         Ok(claims) => Json(claims).into_response(),
-        Err(error) => bearer_error(&services, &error),
+        Err(error) => bearer_error(&services, &error, &headers),
     };
     no_store(&mut response);
-    response
+    with_nonce(&services, headers.contains_key(PROOF), response)
 }
 
 /// The token in a form's `access_token` (RFC 6750 section 2.2).
@@ -265,10 +291,13 @@ fn posted_token(headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Bear
 }
 
 /// Returns the error response (RFC 6750 section 3).
-fn bearer_error(services: &Services, error: &BearerError) -> Response {
+fn bearer_error(services: &Services, error: &BearerError, headers: &HeaderMap) -> Response {
     let mut description = error.to_string();
     let status = match error {
-        BearerError::Missing | BearerError::InvalidToken => StatusCode::UNAUTHORIZED,
+        BearerError::Missing
+        | BearerError::InvalidToken
+        | BearerError::InvalidProof(_)
+        | BearerError::UseNonce => StatusCode::UNAUTHORIZED,
         BearerError::InvalidRequest => StatusCode::BAD_REQUEST,
         BearerError::InsufficientScope(_) => StatusCode::FORBIDDEN,
         BearerError::Busy => StatusCode::SERVICE_UNAVAILABLE,
@@ -277,9 +306,18 @@ fn bearer_error(services: &Services, error: &BearerError) -> Response {
             StatusCode::INTERNAL_SERVER_ERROR
         }
     };
-    let challenge = match error.code() {
-        Some(code) => format!("Bearer error=\"{code}\", error_description=\"{description}\""),
-        None => "Bearer".to_owned(),
+    let challenges = match (error.code(), token_of(authorization(headers))) {
+        (Some(code), Ok((TokenScheme::Dpop, _))) => vec![format!(
+            "DPoP error=\"{code}\", error_description=\"{description}\", algs=\"{}\"",
+            PROOF_ALGORITHMS.join(" ")
+        )],
+        (Some(code), _) => vec![format!(
+            "Bearer error=\"{code}\", error_description=\"{description}\""
+        )],
+        (None, _) => vec![
+            "Bearer".to_owned(),
+            format!("DPoP algs=\"{}\"", PROOF_ALGORITHMS.join(" ")),
+        ],
     };
     // The specification has the same status for a missing token.
     let body =
@@ -293,8 +331,12 @@ fn bearer_error(services: &Services, error: &BearerError) -> Response {
     if matches!(error, BearerError::Internal(cause) if cause.is_outage()) {
         return unavailable(response);
     }
-    if let (true, Ok(challenge)) = (status.is_client_error(), HeaderValue::from_str(&challenge)) {
-        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+    if status.is_client_error() {
+        for challenge in challenges {
+            if let Ok(challenge) = HeaderValue::from_str(&challenge) {
+                response.headers_mut().append(WWW_AUTHENTICATE, challenge);
+            }
+        }
     }
     response
 }

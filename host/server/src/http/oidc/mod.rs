@@ -3,4 +3,5 @@
 pub mod client_calls;
 pub mod client_certificate;
 pub(crate) mod cors;
+pub(crate) mod dpop_header;
 pub(crate) mod endpoints;

@@ -34,6 +34,7 @@ impl MeasuredRequest {
 fn endpoint(path: &str) -> EndpointGroup {
     match path {
         "/oidc/auth" => EndpointGroup::Authorization,
+        "/oidc/par" => EndpointGroup::PushedRequest,
         "/oidc/token" => EndpointGroup::Token,
         "/oidc/token/introspection" => EndpointGroup::Introspection,
         "/oidc/token/revocation" => EndpointGroup::Revocation,

@@ -22,11 +22,11 @@ use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::{Application, ConsentPolicy};
 use assent_model::id::FamilyId;
-use assent_model::login::{AuthorizationRequest, LoginAnswer, SignInDenied};
+use assent_model::login::{AuthorizationRequest, LoginAnswer, PushedRequestUse, SignInDenied};
 use assent_model::secret::Token;
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
-use assent_store::IssuedGrant;
+use assent_store::{IssuedGrant, Transition};
 use assent_telemetry::SPANS;
 
 /// An authorization request with its authenticated user.
@@ -237,7 +237,7 @@ async fn grant(
         grant: Some((IssuedGrant::Code(Box::new(code)), account)),
         consent: (agreed && consent::is_stored(application, request))
             .then(|| consent::consent_to(services, &signed_in.user, request)),
-        claim: None,
+        claim: request.pushed.map(PushedRequestUse::claim),
         at: services.now(),
     };
     if !login::answer(services, login, outcome).await?.is_done() {
@@ -358,6 +358,7 @@ fn code(
             authentication: signed_in.session.authentication.clone(),
             claims: request.claims.clone(),
             purpose: request.purpose,
+            dpop_key: request.dpop_key,
         },
         claims,
         created_at: now,
@@ -392,8 +393,7 @@ pub async fn deny(
     let application = services.store.application(&request.application).await?;
     if application.is_some_and(|application| !application.settings.enabled) {
         // No browser is redirected to a disabled application, whether this call ended the login or another request did.
-        let _ = login::end_without_sign_in(services, login, LoginAnswer::Nothing, services.now())
-            .await?;
+        let _ = end(services, login, request, LoginAnswer::Nothing).await?;
         return Ok(None);
     }
     let description = match reason {
@@ -425,10 +425,21 @@ async fn fail(
         code: code.as_str().to_owned(),
         description: description.to_owned(),
     };
-    let ended = login::end_without_sign_in(services, login, answer, services.now()).await?;
+    let ended = end(services, login, request, answer).await?;
     Ok(ended
         .is_done()
         .then(|| Destination::from_request(request).error(&services.issuer, code, description)))
+}
+
+/// Ends the login with this answer, and uses up the pushed request.
+async fn end(
+    services: &Services,
+    login: OpenLogin,
+    request: &AuthorizationRequest,
+    answer: LoginAnswer,
+) -> Result<Transition, InternalError> {
+    let claim = request.pushed.map(PushedRequestUse::claim);
+    login::end_without_sign_in(services, login, answer, claim, services.now()).await
 }
 
 /// Returns the response with this code again.

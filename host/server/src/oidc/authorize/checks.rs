@@ -6,15 +6,19 @@ use serde_json::{Value, json};
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
+use super::RequestSource;
 use crate::domain::Services;
 use crate::domain::approvals::channel;
 use crate::domain::keys::signing_keys;
+use crate::oidc::dpop::proof;
 use assent_model::application::{Application, GrantType};
 use assent_model::claims_request::ClaimsRequest;
 use assent_model::login::{AuthorizationRequest, CodeChallenge, ResponseMode};
+use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::session::Acr;
+use assent_model::token_binding::KeyThumbprint;
 
 /// A check that failed.
 pub(super) struct CheckError {
@@ -107,6 +111,40 @@ impl UncheckedRequest<'_> {
             );
         }
         Ok(())
+    }
+
+    /// Requires a pushed request, if the application or the server does (RFC 9126 section 5). An administrator's test of
+    /// a sign-in needs none, because only the application can push one.
+    pub(super) fn pushed_if_required(
+        &self,
+        services: &Services,
+        source: RequestSource,
+        purpose: SignInPurpose,
+    ) -> Result<(), CheckError> {
+        let is_required = services.settings.oidc.require_pushed_authorization_requests
+            || self
+                .application
+                .settings
+                .require_pushed_authorization_requests;
+        if is_required && matches!(source, RequestSource::Browser) && purpose.is_application() {
+            return fail(
+                AuthorizeErrorCode::InvalidRequest,
+                "the request must be pushed to pushed_authorization_request_endpoint (RFC 9126)",
+            );
+        }
+        Ok(())
+    }
+
+    /// Reads `dpop_jkt` (RFC 9449 section 10).
+    pub(super) fn dpop_key(&self) -> Result<Option<KeyThumbprint>, CheckError> {
+        match self.parameters.get("dpop_jkt").map(proof::thumbprint) {
+            None => Ok(None),
+            Some(Some(thumbprint)) => Ok(Some(thumbprint)),
+            Some(None) => fail(
+                AuthorizeErrorCode::InvalidRequest,
+                "dpop_jkt must be the base64url of a SHA-256 digest, 43 characters",
+            ),
+        }
     }
 
     /// Checks `response_type` (RFC 6749 section 3.1.1).

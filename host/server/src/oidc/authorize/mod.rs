@@ -18,7 +18,7 @@ use super::parameters::{Parameters, ParametersError};
 use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::id::Did;
-use assent_model::login::AuthorizationRequest;
+use assent_model::login::{AuthorizationRequest, PushedRequestUse};
 use assent_model::name::QuotedText;
 use assent_model::redirect::RedirectPolicy;
 use assent_telemetry::SPANS;
@@ -52,6 +52,61 @@ pub enum Unanswerable {
     /// The request cannot be read.
     #[error("the request cannot be read")]
     Request,
+    /// `request_uri` names no pushed request of this application that can be used (RFC 9126 section 4).
+    #[error("request_uri is invalid: {0}; the application is {1}")]
+    PushedRequest(UnusablePush, Did),
+}
+
+/// The reason why a pushed request cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnusablePush {
+    /// It is unknown, or of another application.
+    #[error("the application has not pushed this request")]
+    Unknown,
+    /// It has expired.
+    #[error("the pushed request has expired")]
+    Expired,
+    /// A sign-in answered it.
+    #[error("the pushed request was used before")]
+    Used,
+}
+
+/// The way in which a request arrives.
+#[derive(Clone, Copy, Debug)]
+pub enum RequestSource {
+    /// A browser has its parameters.
+    Browser,
+    /// The application pushes it.
+    Pushing,
+    /// The application pushed it before.
+    Pushed(PushedRequestUse),
+}
+
+/// A request with a known redirect URI that fails a check.
+#[derive(Debug)]
+pub struct RejectedRequest {
+    destination: Destination,
+    /// The error.
+    pub code: AuthorizeErrorCode,
+    /// The reason.
+    pub description: String,
+}
+
+/// The reason why a check failed.
+#[derive(Debug)]
+pub enum CheckFailure {
+    /// The redirect URI is not known.
+    Unanswerable(Unanswerable),
+    /// The application can receive the error.
+    Rejected(Box<RejectedRequest>),
+    /// An internal error.
+    Internal(InternalError),
+}
+
+impl From<InternalError> for CheckFailure {
+    fn from(error: InternalError) -> Self {
+        Self::Internal(error)
+    }
 }
 
 /// The reason why a request was rejected.
@@ -93,9 +148,8 @@ impl AcceptedAuthorization {
     }
 }
 
-/// Checks a request. Until the client and the redirect URI are known, errors can only be pages. Afterwards they go to
-/// the application. The order is that of the checks. The policy decides which redirect URIs are permitted. `known` is
-/// the application with the request's `client_id`, if this HTTP request has read it.
+/// Checks a request, and answers a rejected one. Until the client and the redirect URI are known, errors can only be
+/// pages. Afterwards they go to the application.
 ///
 /// # Errors
 /// [`AuthorizeError`] if a check or the database fails.
@@ -103,11 +157,40 @@ impl AcceptedAuthorization {
 pub async fn check(
     services: &Services,
     parameters: &Parameters,
+    source: RequestSource,
     policy: RedirectPolicy<'_>,
     known: Option<&RegisteredApplication>,
 ) -> Result<AcceptedAuthorization, AuthorizeError> {
+    accept(services, parameters, source, policy, known)
+        .await
+        .map_err(|failure| match failure {
+            CheckFailure::Unanswerable(why) => AuthorizeError::Page(why),
+            CheckFailure::Rejected(rejected) => {
+                let RejectedRequest {
+                    destination,
+                    code,
+                    description,
+                } = *rejected;
+                AuthorizeError::Answer(destination.error(&services.issuer, code, description))
+            }
+            CheckFailure::Internal(error) => AuthorizeError::Internal(error),
+        })
+}
+
+/// Checks a request, in the order of the checks. The policy decides which redirect URIs are permitted. `known` is the
+/// application with the request's `client_id`, if this HTTP request has read it.
+///
+/// # Errors
+/// [`CheckFailure`] if a check or the database fails.
+pub async fn accept(
+    services: &Services,
+    parameters: &Parameters,
+    source: RequestSource,
+    policy: RedirectPolicy<'_>,
+    known: Option<&RegisteredApplication>,
+) -> Result<AcceptedAuthorization, CheckFailure> {
     let application = find_application(services, parameters, known).await?;
-    let page = |why| AuthorizeError::Page(why);
+    let page = |why| CheckFailure::Unanswerable(why);
     let asked = parameters.get("redirect_uri");
     let asked = asked.ok_or_else(|| page(Unanswerable::NoRedirectUri(application.id.clone())))?;
     let registered = &application.settings.redirect_uris;
@@ -128,17 +211,22 @@ pub async fn check(
         redirect_uri: redirect.uri,
         purpose: redirect.purpose,
     };
-    accept(services, parameters, &application, &destination)
+    accept_for(services, parameters, source, &application, &destination)
         .await
         .map_err(|checks::CheckError { code, description }| {
-            AuthorizeError::Answer(destination.error(&services.issuer, code, description))
+            CheckFailure::Rejected(Box::new(RejectedRequest {
+                destination,
+                code,
+                description,
+            }))
         })
 }
 
 /// Runs the checks with errors that go to the application.
-async fn accept(
+async fn accept_for(
     services: &Services,
     parameters: &Parameters,
+    source: RequestSource,
     application: &Arc<Application>,
     destination: &Destination,
 ) -> Result<AcceptedAuthorization, checks::CheckError> {
@@ -149,10 +237,12 @@ async fn accept(
     request.not_repeated()?;
     request.sizes()?;
     request.no_request_object()?;
+    request.pushed_if_required(services, source, destination.purpose)?;
     request.response_type()?;
     request.known_response_mode(&destination.redirect_uri)?;
     let scopes = request.scopes()?;
     let code_challenge = request.code_challenge()?;
+    let dpop_key = request.dpop_key()?;
     let prompt = request.prompt()?;
     let max_age = request.max_age()?;
     let claims = request.claims(services)?;
@@ -179,6 +269,11 @@ async fn accept(
         response_mode: destination.mode,
         language: parameters.language(),
         purpose: destination.purpose,
+        dpop_key,
+        pushed: match source {
+            RequestSource::Pushed(pushed) => Some(pushed),
+            RequestSource::Browser | RequestSource::Pushing => None,
+        },
     };
     checks::check_size(&request)?;
     Ok(AcceptedAuthorization {
@@ -192,11 +287,11 @@ async fn find_application(
     services: &Services,
     parameters: &Parameters,
     known: Option<&RegisteredApplication>,
-) -> Result<Arc<Application>, AuthorizeError> {
+) -> Result<Arc<Application>, CheckFailure> {
     let asked = parameters
         .get("client_id")
-        .ok_or(AuthorizeError::Page(Unanswerable::NoClient))?;
-    let unknown = || AuthorizeError::Page(Unanswerable::Client(QuotedText::new(asked)));
+        .ok_or(CheckFailure::Unanswerable(Unanswerable::NoClient))?;
+    let unknown = || CheckFailure::Unanswerable(Unanswerable::Client(QuotedText::new(asked)));
     let id: Did = asked.parse().map_err(|_| unknown())?;
     let found = match known {
         Some(known) => known.clone().client(),
@@ -210,7 +305,7 @@ async fn find_application(
     if application.settings.enabled {
         Ok(application)
     } else {
-        Err(AuthorizeError::Page(Unanswerable::Disabled(id)))
+        Err(CheckFailure::Unanswerable(Unanswerable::Disabled(id)))
     }
 }
 

@@ -14,12 +14,14 @@ use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::{InternalError, Services};
 use crate::keys::client::certificate_is_in_time;
 use crate::oidc::client_auth::assertion::note_use;
+use crate::oidc::dpop::proof;
+use crate::oidc::dpop::proof::{Proof, ProofHeader, ProvenRequest};
 use crate::oidc::error::Reason;
-use assent_model::application::Application;
+use assent_model::application::{Application, SenderConstraint};
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::id::Did;
 use assent_model::secret::{Digest, Secret};
-use assent_model::token::CertificateDigest;
+use assent_model::token_binding::{CertificateDigest, KeyThumbprint, TokenBinding};
 use assent_store::PresentedState;
 use assent_telemetry::SPANS;
 
@@ -35,13 +37,38 @@ pub enum ClientEndpoint {
     Introspection,
     /// `/oidc/token/revocation` (RFC 7009)
     Revocation,
+    /// `/oidc/par` (RFC 9126)
+    PushedRequest,
 }
 
 impl ClientEndpoint {
+    /// All endpoints.
+    pub const ALL: [Self; 4] = [
+        Self::Token,
+        Self::Introspection,
+        Self::Revocation,
+        Self::PushedRequest,
+    ];
+
+    /// The path.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Token => "/oidc/token",
+            Self::Introspection => "/oidc/token/introspection",
+            Self::Revocation => "/oidc/token/revocation",
+            Self::PushedRequest => "/oidc/par",
+        }
+    }
+
+    /// Whether a request may have a DPoP proof.
+    const fn accepts_proofs(self) -> bool {
+        matches!(self, Self::Token | Self::PushedRequest)
+    }
+
     /// Whether an application with this method may use HTTP Basic.
     fn accepts_basic(self, method: ClientAuthMethod) -> bool {
         match self {
-            Self::Token => method == ClientAuthMethod::ClientSecretBasic,
+            Self::Token | Self::PushedRequest => method == ClientAuthMethod::ClientSecretBasic,
             Self::Introspection | Self::Revocation => method.uses_secret(),
         }
     }
@@ -58,6 +85,8 @@ pub struct ClientAuthRequest<'a> {
     pub authorization: Option<&'a str>,
     /// The certificate of the connection, DER.
     pub certificate: Option<&'a [u8]>,
+    /// The DPoP headers.
+    pub proof: ProofHeader<'a>,
     /// The body.
     pub parameters: &'a Parameters,
 }
@@ -67,11 +96,52 @@ pub struct ClientAuthRequest<'a> {
 pub struct AuthenticatedClient {
     /// The application.
     pub application: Arc<Application>,
-    /// The certificate with which it authenticated: its tokens are bound to it (RFC 8705 section 3).
+    /// The certificate of the connection.
     pub certificate: Option<CertificateDigest>,
+    /// The DPoP proof of the request.
+    pub proof: Option<Proof>,
     /// The epoch in which tokens are issued. `None` if the authentication took time, so that the application and the
     /// epoch may have changed since they were read.
     pub epoch: Option<u32>,
+}
+
+impl AuthenticatedClient {
+    /// Checks that the request proves to hold the key to which the application's tokens must be bound.
+    ///
+    /// # Errors
+    /// [`TokenError`] if the certificate or the DPoP proof is missing.
+    pub fn check_possession(&self) -> Result<(), TokenError> {
+        match self.application.settings.sender_constraint {
+            SenderConstraint::Certificate if self.certificate.is_none() => {
+                Err(TokenError::InvalidRequest(
+                    "the connection has no client certificate, to which the tokens of this application are bound; use \
+                     the addresses of mtls_endpoint_aliases"
+                        .to_owned(),
+                ))
+            }
+            SenderConstraint::DpopKey if self.proof.is_none() => Err(TokenError::InvalidProof(
+                "the request has none, and the tokens of this application are bound to a DPoP key",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The key to which access tokens of this request are bound.
+    pub fn binding(&self) -> Option<TokenBinding> {
+        match self.application.settings.sender_constraint {
+            SenderConstraint::Certificate => self.certificate.map(TokenBinding::Certificate),
+            SenderConstraint::Optional | SenderConstraint::DpopKey => {
+                self.proof.map(|proof| TokenBinding::DpopKey(proof.key))
+            }
+        }
+    }
+
+    /// The key to which refresh tokens of this request are bound: those of a public client to its DPoP key (RFC 9449
+    /// section 5). Others are bound to the client, which authenticates itself.
+    pub fn refresh_key(&self) -> Option<KeyThumbprint> {
+        let is_public = !self.application.settings.application_type.is_confidential();
+        self.proof.filter(|_| is_public).map(|proof| proof.key)
+    }
 }
 
 /// The credentials of a client.
@@ -124,7 +194,7 @@ pub async fn authenticate(
         None => basic::UNKNOWN,
         Some((application, epoch)) => match verify(services, &application, &presented, call).await?
         {
-            Ok(certificate) => {
+            Ok(()) => {
                 // Other clients in the same network cannot block the application with wrong credentials. A secret has
                 // 256 random bits, so the limit is not what prevents a successful guess.
                 if method != Some(ClientAuthMethod::None) {
@@ -144,7 +214,8 @@ pub async fn authenticate(
                 };
                 let client = AuthenticatedClient {
                     application,
-                    certificate,
+                    certificate: call.certificate.map(Digest::sha256),
+                    proof: proof_of(services, call)?,
                     epoch: is_current.then_some(epoch),
                 };
                 return Ok((client, presented));
@@ -178,19 +249,34 @@ async fn read(
     })
 }
 
-/// Verifies the presented credentials with the method of the application. Returns the certificate to which tokens are
-/// bound.
+/// Returns the DPoP proof of a request. Who accepts it must make its claim.
+fn proof_of(services: &Services, call: ClientAuthRequest<'_>) -> Result<Option<Proof>, TokenError> {
+    if !call.endpoint.accepts_proofs() {
+        return Ok(None);
+    }
+    let Some(text) = call.proof.proof()? else {
+        return Ok(None);
+    };
+    let request = ProvenRequest {
+        method: "POST",
+        path: call.endpoint.path(),
+        access_token: None,
+    };
+    Ok(Some(proof::verify(services, text, request)?))
+}
+
+/// Verifies the presented credentials with the method of the application.
 async fn verify(
     services: &Services,
     application: &Application,
     presented: &Credentials<'_>,
     call: ClientAuthRequest<'_>,
-) -> Result<Result<Option<CertificateDigest>, Reason>, TokenError> {
+) -> Result<Result<(), Reason>, TokenError> {
     let settings = &application.settings;
     let secret_fits = |secret: &Secret| match application.secrets.find(secret) {
         Some(id) => {
             note_use(services, application, id);
-            Ok(None)
+            Ok(())
         }
         None => Err("the client secret is wrong"),
     };
@@ -201,20 +287,18 @@ async fn verify(
         (Credentials::Post { secret, .. }, ClientAuthMethod::ClientSecretPost) => {
             secret_fits(secret)
         }
-        (Credentials::Nothing { .. }, ClientAuthMethod::None) => Ok(None),
+        (Credentials::Nothing { .. }, ClientAuthMethod::None) => Ok(()),
         (
             Credentials::Assertion { text, .. },
             ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt,
-        ) => assertion::verify(services, application, text)
-            .await?
-            .map(|()| None),
+        ) => assertion::verify(services, application, text).await?,
         (Credentials::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
             match (&settings.authentication, call.certificate) {
                 (ClientAuthentication::TlsClientCertificate(registered), Some(der))
                     if registered.is(der) =>
                 {
                     match certificate_is_in_time(der, services.now().seconds()) {
-                        true => Ok(Some(Digest::sha256(der))),
+                        true => Ok(()),
                         false => Err("the client certificate is not valid at this time"),
                     }
                 }

@@ -14,6 +14,7 @@ use assent_model::application::GrantType;
 use assent_model::purpose::SignInPurpose;
 use assent_model::scope::Scope;
 use assent_model::token::{CodeGrant, FamilyTokenSource, TokenScopes, TokenSource};
+use assent_model::token_binding::TokenBinding;
 use assent_store::Redemption;
 
 pub(super) async fn exchange(
@@ -55,25 +56,7 @@ pub async fn redeem(
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
     let grant = presented.grant.ok_or(INVALID_CODE)?;
-    if grant.application != application.id {
-        tracing::warn!(
-            application = %application.id, code = %grant.id,
-            "authorization code rejected: granted to another application"
-        );
-        return Err(INVALID_CODE);
-    }
-    if grant.context.purpose != presented.purpose {
-        tracing::warn!(
-            application = %application.id, code = %grant.id,
-            "authorization code rejected: granted for another purpose"
-        );
-        return Err(INVALID_CODE);
-    }
-    if grant.redirect_uri.as_str() != presented.redirect_uri {
-        return Err(TokenError::InvalidGrant(
-            "redirect_uri differs from the authorization request's",
-        ));
-    }
+    check_grant(client, &grant, presented.purpose, presented.redirect_uri)?;
     if let Err(why) = check_verifier(&grant, presented.verifier) {
         if let WrongVerifier::Wrong(_) = why {
             // The code reached another sign-in than the one that began it. Each code permits one attempt.
@@ -109,12 +92,18 @@ pub async fn redeem(
     // The server claims the code before it issues tokens, with a statement that also checks the user and the account.
     let redemption = services
         .store
-        .redeem_code(grant.id, last_refresh + lifetime + REUSE_DETECTION, now)
+        .redeem_code(
+            grant.id,
+            last_refresh + lifetime + REUSE_DETECTION,
+            client.proof.map(|proof| proof.claim),
+            now,
+        )
         .await
         .map_err(InternalError::from)?;
     let epoch = match redemption {
         Redemption::Redeemed { epoch } => epoch,
         Redemption::AccountClosed => return Err(TokenError::ACCOUNT_CLOSED),
+        Redemption::ProofReplayed => return Err(TokenError::PROOF_REPLAYED),
         Redemption::Replayed => {
             tracing::warn!(
                 application = %application.id, code = %grant.id,
@@ -132,20 +121,56 @@ pub async fn redeem(
     let access_token =
         AccessDraft::new(services, lifetime).issue(services, client, source, scopes, epoch)?;
     let refresh_token = refresh_expiry
-        .map(|expires_at| issue_refresh(services, grant.id, 0, epoch, expires_at))
+        .map(|expires_at| issue_refresh(services, client, grant.id, 0, epoch, expires_at))
         .transpose()?;
     let session_state = id_token::session_state(application, &grant.claims);
     let id_token =
         id_token::issue(services, application, grant.claims, access_token.expose()).await?;
     Ok(TokenResponse {
         access_token: access_token.expose().to_owned(),
-        token_type: "Bearer",
+        token_type: TokenBinding::token_type(client.binding()),
         expires_in: lifetime.as_secs(),
         id_token: Some(id_token),
         refresh_token: refresh_token.map(|token| token.expose().to_owned()),
         scope: grant.scopes.to_string(),
         session_state,
     })
+}
+
+/// Checks that the code was granted to this client, for this purpose, and for this redirect URI and DPoP key.
+fn check_grant(
+    client: &AuthenticatedClient,
+    grant: &CodeGrant,
+    purpose: SignInPurpose,
+    redirect_uri: &str,
+) -> Result<(), TokenError> {
+    let application = &client.application;
+    if grant.application != application.id {
+        tracing::warn!(
+            application = %application.id, code = %grant.id,
+            "authorization code rejected: granted to another application"
+        );
+        return Err(INVALID_CODE);
+    }
+    if grant.context.purpose != purpose {
+        tracing::warn!(
+            application = %application.id, code = %grant.id,
+            "authorization code rejected: granted for another purpose"
+        );
+        return Err(INVALID_CODE);
+    }
+    if grant.redirect_uri.as_str() != redirect_uri {
+        return Err(TokenError::InvalidGrant(
+            "redirect_uri differs from the authorization request's",
+        ));
+    }
+    let bound_to = grant.context.dpop_key;
+    if bound_to.is_some() && bound_to != client.proof.map(|proof| proof.key) {
+        return Err(TokenError::InvalidGrant(
+            "the code is bound to a DPoP key (dpop_jkt), of which the request has no proof",
+        ));
+    }
+    Ok(())
 }
 
 const INVALID_CODE: TokenError =

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
+use crate::oidc::dpop::proof;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse};
 use crate::oidc::parameters::Parameters;
@@ -11,12 +12,14 @@ use assent_model::administration::AdminScopes;
 use assent_model::application::OidcSettings;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::token::{TokenScopes, TokenSource};
+use assent_model::token_binding::TokenBinding;
 
 pub(super) async fn exchange(
     services: &Services,
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
+    proof::use_once(services, client.proof).await?;
     if let Some(epoch) = client.epoch {
         return issue(services, client, epoch, parameters);
     }
@@ -71,7 +74,7 @@ fn issue(
     let token = draft.issue(services, client, source, granted.clone(), epoch)?;
     Ok(TokenResponse {
         access_token: token.expose().to_owned(),
-        token_type: "Bearer",
+        token_type: TokenBinding::token_type(client.binding()),
         expires_in: lifetime.as_secs(),
         id_token: None,
         refresh_token: None,

@@ -37,6 +37,7 @@ pub async fn exchange(
     {
         return Err(TokenError::UnauthorizedClient);
     }
+    client.check_possession()?;
     match grant_type {
         GrantType::AuthorizationCode => {
             authorization_code::exchange(services, client, parameters, presented).await

@@ -74,7 +74,7 @@ impl AccessDraft {
             application: client.application.id.clone(),
             source,
             scopes,
-            certificate: client.certificate,
+            binding: client.binding(),
             issued_at: self.issued_at,
             expires_at: self.expires_at,
         };
@@ -96,6 +96,7 @@ pub(super) fn refresh_expiry(services: &Services, granted: Timestamp) -> Option<
 /// Returns the refresh token with this number in its family, in this epoch.
 pub(super) fn issue_refresh(
     services: &Services,
+    client: &AuthenticatedClient,
     family: FamilyId,
     counter: u32,
     epoch: u32,
@@ -103,6 +104,7 @@ pub(super) fn issue_refresh(
 ) -> Result<Secret, InternalError> {
     let grant = RefreshGrant {
         family,
+        dpop_key: client.refresh_key(),
         counter,
         issued_at: services.now(),
         expires_at,

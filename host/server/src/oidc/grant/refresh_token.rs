@@ -27,8 +27,10 @@ use crate::oidc::tokens::{OpenRefresh, Presented};
 use assent_model::application::Application;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
+use assent_model::saml::MessageClaim;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::token::{FamilyTokenSource, RefreshGrant, TokenScopes, TokenSource};
+use assent_model::token_binding::TokenBinding;
 use assent_plugin_host::{MapFailureKind, Sink};
 use assent_store::{NewAccess, Rotation, RotationRequest, StoreError, TokenFamily, UserAccount};
 
@@ -84,11 +86,13 @@ pub(super) async fn exchange(
             access.to_new_access(),
             refresh_expiry + lifetime + REUSE_DETECTION,
             reuse,
+            client.proof.map(|proof| proof.claim),
         )
         .await?;
     let (counter, epoch) = match rotation {
         Rotation::Rotated { counter, epoch } => (counter, epoch),
         Rotation::AccountClosed => return Err(TokenError::ACCOUNT_CLOSED),
+        Rotation::ProofReplayed => return Err(TokenError::PROOF_REPLAYED),
         Rotation::Retried => return Err(INVALID),
         Rotation::Unknown => {
             tracing::warn!(
@@ -117,7 +121,7 @@ pub(super) async fn exchange(
         TokenScopes::Oidc(scopes.clone()),
         epoch,
     )?;
-    let refresh_token = issue_refresh(services, family.id, counter, epoch, refresh_expiry)?;
+    let refresh_token = issue_refresh(services, client, family.id, counter, epoch, refresh_expiry)?;
     let session_state = claims
         .as_ref()
         .and_then(|claims| id_token::session_state(application, claims));
@@ -129,7 +133,7 @@ pub(super) async fn exchange(
     };
     Ok(TokenResponse {
         access_token: access_token.expose().to_owned(),
-        token_type: "Bearer",
+        token_type: TokenBinding::token_type(client.binding()),
         expires_in: lifetime.as_secs(),
         id_token,
         refresh_token: Some(refresh_token.expose().to_owned()),
@@ -248,6 +252,7 @@ impl RefreshRetry {
         access: NewAccess,
         retain_until: Timestamp,
         reuse: Entry,
+        proof: Option<MessageClaim>,
     ) -> Result<Rotation, InternalError> {
         let (admitted_since, now) = (self.admitted_since(), self.now);
         let (store, clock) = (services.store.clone(), Arc::clone(&services.clock));
@@ -264,6 +269,7 @@ impl RefreshRetry {
                     retry_admitted_since: admitted_since,
                     retain_until,
                     reuse: reuse.clone(),
+                    proof,
                     now,
                 })
                 .await;
@@ -301,6 +307,12 @@ fn find(
     if found.state.family.application != client.application.id {
         tracing::warn!(application = %client.application.id, "refresh token rejected: granted to another application");
         return Err(INVALID);
+    }
+    let bound_to = found.grant.dpop_key;
+    if bound_to.is_some() && bound_to != client.proof.map(|proof| proof.key) {
+        return Err(TokenError::InvalidGrant(
+            "the refresh token is bound to another DPoP key",
+        ));
     }
     // A token that expired unused ends nothing. A used token is reuse, at any time.
     if found.grant.expires_at <= services.now() && found.grant.counter == found.state.counter {

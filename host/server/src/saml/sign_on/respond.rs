@@ -316,8 +316,9 @@ pub async fn deny(
 ) -> Result<Option<SignOnAnswer>, InternalError> {
     let Some(provider) = recipient(services, request).await? else {
         // There is no recipient, whether this call ended the login or another request did.
-        let _ = login::end_without_sign_in(services, login, LoginAnswer::Nothing, services.now())
-            .await?;
+        let _ =
+            login::end_without_sign_in(services, login, LoginAnswer::Nothing, None, services.now())
+                .await?;
         return Ok(None);
     };
     let outcome = fail(services, login, request, &provider, why, services.now()).await?;
@@ -389,7 +390,7 @@ async fn fail(
         reason: why.name().to_owned(),
     };
     Ok(
-        match login::end_without_sign_in(services, login, answer, at).await? {
+        match login::end_without_sign_in(services, login, answer, None, at).await? {
             Transition::Done => SignOnOutcome::Failed(failure),
             Transition::NotOpen => SignOnOutcome::AnsweredBefore,
         },

@@ -212,6 +212,7 @@ fn job() -> Job {
         turn: Arc::default(),
         work: Work::Separate(
             None,
+            None,
             Box::new(|_| Box::pin(async { Err(StoreError::Closed) })),
         ),
         queued: Instant::now(),

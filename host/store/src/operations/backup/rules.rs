@@ -149,6 +149,10 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "a request may have been used after the backup",
     ),
     empty(
+        "pushed_requests",
+        "a request may have been used after the backup",
+    ),
+    empty(
         "token_families",
         "a code or refresh token may have been used or revoked after the backup",
     ),

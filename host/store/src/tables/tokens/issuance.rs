@@ -8,15 +8,17 @@ use std::time::Duration;
 use super::family::revoke;
 use super::issuance_requests::{Redemption, RedemptionRequest, Rotation, RotationRequest};
 use crate::engine::batch::bulk_sql::{BulkSql, first_of_each};
+use crate::engine::claimed_messages;
 use crate::engine::locked_rows::LockedRow;
 use crate::engine::rows::{cell, epoch_number};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::engine::transactions::SharedWrite;
 use crate::tables::groups::access::in_assigned_group;
-use crate::{Result, Store, audit};
+use crate::{ReplayCheck, Result, Store, audit};
 use assent_model::clock::Timestamp;
 use assent_model::id::FamilyId;
+use assent_model::saml::MessageClaim;
 
 impl SharedWrite for RedemptionRequest {
     type Output = Redemption;
@@ -26,8 +28,15 @@ impl SharedWrite for RedemptionRequest {
         Some(LockedRow::Family(self.family))
     }
 
+    fn claim(&self) -> Option<&MessageClaim> {
+        self.proof.as_ref()
+    }
+
     async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<Redemption>> {
-        redeem(db, writes).await
+        let proofs = writes.iter().map(|write| write.proof.as_ref());
+        let checks = claimed_messages::take_optional(db, proofs).await?;
+        let mut redeemed = redeem(db, &first_uses(writes, &checks)).await?.into_iter();
+        Ok(of_each(&checks, &mut redeemed, Redemption::ProofReplayed))
     }
 }
 
@@ -39,26 +48,56 @@ impl SharedWrite for RotationRequest {
         Some(LockedRow::Family(self.family))
     }
 
-    async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<Rotation>> {
-        rotate(db, writes).await
+    fn claim(&self) -> Option<&MessageClaim> {
+        self.proof.as_ref()
     }
+
+    async fn execute(db: &mut Connection, writes: &[&Self]) -> Result<Vec<Rotation>> {
+        let proofs = writes.iter().map(|write| write.proof.as_ref());
+        let checks = claimed_messages::take_optional(db, proofs).await?;
+        let mut rotated = rotate(db, &first_uses(writes, &checks)).await?.into_iter();
+        Ok(of_each(&checks, &mut rotated, Rotation::ProofReplayed))
+    }
+}
+
+/// The writes whose proofs were not used before.
+fn first_uses<'a, W>(writes: &[&'a W], checks: &[ReplayCheck]) -> Vec<&'a W> {
+    let uses = writes.iter().zip(checks);
+    uses.filter(|(_, check)| **check == ReplayCheck::FirstUse)
+        .map(|(write, _)| *write)
+        .collect()
+}
+
+/// The outcome of each write: of the first uses in their order, and `replayed` of the others.
+fn of_each<T: Copy>(
+    checks: &[ReplayCheck],
+    outcomes: &mut impl Iterator<Item = T>,
+    replayed: T,
+) -> Vec<T> {
+    let outcome = |check: &ReplayCheck| match check {
+        ReplayCheck::FirstUse => outcomes.next(),
+        ReplayCheck::Replayed => Some(replayed),
+    };
+    checks.iter().filter_map(outcome).collect()
 }
 
 impl Store {
     /// Exchanges the code of a family. Of any number of concurrent requests, one succeeds; a second use revokes the
     /// family (RFC 6749 section 4.1.2). The row is then stored until `retain_until`: until no token of the family is
     /// valid and no second use of the code is expected. The same statement checks that the user may still use the
-    /// application.
+    /// application. The transaction claims the DPoP proof of the request first.
     pub async fn redeem_code(
         &self,
         family: FamilyId,
         retain_until: Timestamp,
+        proof: Option<MessageClaim>,
         now: Timestamp,
     ) -> Result<Redemption> {
         self.writer
             .share(RedemptionRequest {
                 family,
                 retain_until,
+                proof,
                 now,
             })
             .await
@@ -109,6 +148,9 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 async fn redeem(db: &mut Connection, requests: &[&RedemptionRequest]) -> Result<Vec<Redemption>> {
+    if requests.is_empty() {
+        return Ok(Vec::new());
+    }
     let first = first_of_each(requests, |redeeming| redeeming.family);
     let mut query = sql::query_as::<(String, i64)>(REDEEM.sql_for(first.len())).bind("{}");
     for redeeming in REDEEM.padded(&first) {
@@ -175,6 +217,9 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 async fn rotate(db: &mut Connection, requests: &[&RotationRequest]) -> Result<Vec<Rotation>> {
+    if requests.is_empty() {
+        return Ok(Vec::new());
+    }
     let first = first_of_each(requests, |rotating| (rotating.family, rotating.counter));
     let mut query = sql::query_as::<(String, i64, i64)>(ROTATE.sql_for(first.len()));
     for rotating in ROTATE.padded(&first) {

@@ -3,6 +3,7 @@
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, TokenId};
+use assent_model::saml::MessageClaim;
 
 /// The outcome of an attempt to exchange a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +15,8 @@ pub enum Redemption {
     },
     /// The user may no longer use the application. The code was not exchanged.
     AccountClosed,
+    /// The proof was used before. The code was not exchanged.
+    ProofReplayed,
     /// The code was exchanged before, expired or revoked. Its family is revoked.
     Replayed,
 }
@@ -33,6 +36,8 @@ pub enum Rotation {
     Retried,
     /// The user may no longer use the application. The token was not used.
     AccountClosed,
+    /// The proof was used before. The token was not used.
+    ProofReplayed,
     /// The token is newer than the family, because the database was restored since it was issued.
     Unknown,
     /// The token was used before. Its family is revoked.
@@ -52,6 +57,7 @@ pub struct NewAccess {
 pub(super) struct RedemptionRequest {
     pub(super) family: FamilyId,
     pub(super) retain_until: Timestamp,
+    pub(super) proof: Option<MessageClaim>,
     pub(super) now: Timestamp,
 }
 
@@ -70,6 +76,8 @@ pub struct RotationRequest {
     pub retain_until: Timestamp,
     /// The audit entry of a use that is neither the first nor a retry.
     pub reuse: Entry,
+    /// The claim of the request's DPoP proof.
+    pub proof: Option<MessageClaim>,
     /// The time.
     pub now: Timestamp,
 }

@@ -87,20 +87,27 @@ impl Store {
         now: Timestamp,
     ) -> Result<Rotation> {
         self.writer
-            .write_to_row(Some(LockedRow::Family(family)), reuse, move |db, reuse| {
-                Box::pin(async move {
-                    let first = next_counter(counter, family)?;
-                    if let Some(epoch) = replace_first(db, family, first, retry_at, access).await? {
-                        return Ok(Rotation::Rotated {
-                            counter: next_counter(first, family)?,
-                            epoch,
-                        });
-                    }
-                    revoke(db, family, now).await?;
-                    audit::append(db, std::slice::from_ref(reuse)).await?;
-                    Ok(Rotation::Reused)
-                })
-            })
+            .write_to_row(
+                Some(LockedRow::Family(family)),
+                None,
+                reuse,
+                move |db, reuse| {
+                    Box::pin(async move {
+                        let first = next_counter(counter, family)?;
+                        if let Some(epoch) =
+                            replace_first(db, family, first, retry_at, access).await?
+                        {
+                            return Ok(Rotation::Rotated {
+                                counter: next_counter(first, family)?,
+                                epoch,
+                            });
+                        }
+                        revoke(db, family, now).await?;
+                        audit::append(db, std::slice::from_ref(reuse)).await?;
+                        Ok(Rotation::Reused)
+                    })
+                },
+            )
             .await
     }
 
@@ -111,7 +118,7 @@ impl Store {
         counter: u32,
         retry_at: Timestamp,
     ) -> Result<()> {
-        self.writer.write_to_row(Some(LockedRow::Family(family)), (), move |db, ()| {
+        self.writer.write_to_row(Some(LockedRow::Family(family)), None, (), move |db, ()| {
             Box::pin(async move {
                 sql::query(
                     "UPDATE token_families SET retry_at = 0 WHERE id = $1 AND counter = $2 AND retry_at = $3",

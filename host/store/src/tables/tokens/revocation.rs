@@ -11,7 +11,7 @@ impl Store {
     /// Revokes all tokens of a family.
     pub async fn revoke_family(&self, family: FamilyId, now: Timestamp) -> Result<()> {
         self.writer
-            .write_to_row(Some(LockedRow::Family(family)), (), move |db, ()| {
+            .write_to_row(Some(LockedRow::Family(family)), None, (), move |db, ()| {
                 Box::pin(revoke(db, family, now))
             })
             .await
@@ -20,7 +20,7 @@ impl Store {
     /// Makes a code that was not exchanged yet invalid.
     pub async fn spend_code(&self, family: FamilyId, now: Timestamp) -> Result<()> {
         self.writer
-            .write_to_row(Some(LockedRow::Family(family)), (), move |db, ()| {
+            .write_to_row(Some(LockedRow::Family(family)), None, (), move |db, ()| {
                 Box::pin(async move {
                     sql::query(
                         "UPDATE token_families SET revoked_at = $2

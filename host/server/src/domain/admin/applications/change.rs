@@ -1,14 +1,18 @@
 //! The changes that create or update an OpenID Connect client.
 
+use std::collections::BTreeSet;
+
 use super::authentication::{AuthenticationChange, authentication};
 use super::document::{ClientChange, SubjectKind};
 use super::values::{application_name, recipe_id, require_known_scopes, server_address};
 use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
 use assent_model::application::{
-    Application, BackchannelLogout, GrantType, InitiateLoginUri, OidcSettings, SubjectType,
+    Application, BackchannelLogout, GrantType, InitiateLoginUri, OidcSettings, SenderConstraint,
+    SubjectType,
 };
 use assent_model::application_type::ApplicationType;
+use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
 use assent_plugin_host::egress::Egress;
@@ -48,6 +52,9 @@ pub(super) fn apply(
         lenient_assertion_audience,
         recipe,
         require_pkce,
+        require_pushed_authorization_requests,
+        tls_client_certificate_bound_access_tokens,
+        dpop_bound_access_tokens,
         admin_scopes,
     } = change;
     let keys = AuthenticationChange {
@@ -57,15 +64,13 @@ pub(super) fn apply(
         public_key,
         certificate,
     };
-    let (allow_insecure, egress) = (
-        services.settings.allow_insecure_redirect_uris,
-        &services.egress,
-    );
+    let allow_insecure = services.settings.allow_insecure_redirect_uris;
+    let egress = &services.egress;
     if let Some(name) = name {
         application.name = application_name(&name)?;
     }
     let settings = &mut application.settings;
-    settings.enabled = enabled.unwrap_or(settings.enabled);
+    set(&mut settings.enabled, enabled);
     let kind = settings.application_type;
     if let Some(texts) = redirect_uris {
         settings.redirect_uris = uris("redirect_uris", &texts, kind, allow_insecure)?;
@@ -77,19 +82,25 @@ pub(super) fn apply(
     if let Some(names) = scope_names {
         settings.scopes = scopes(&names)?;
     }
-    if let Some(grant_types) = grant_types {
-        settings.grant_types = grant_types.into_iter().collect();
-        if settings.grant_types.is_empty() {
-            return Err(invalid("grant_types", "expected one at least"));
-        }
+    if let Some(named) = grant_types {
+        settings.grant_types = at_least_one(named)?;
     }
-    settings.authentication = authentication(settings, keys, egress)?;
-    settings.id_token_algorithm =
-        id_token_signed_response_alg.unwrap_or(settings.id_token_algorithm);
-    settings.slim_id_token = slim_id_token.unwrap_or(settings.slim_id_token);
-    settings.session_state = session_state.unwrap_or(settings.session_state);
-    settings.consent = consent.unwrap_or(settings.consent);
-    settings.passkey_sign_in = passkey_sign_in.unwrap_or(settings.passkey_sign_in);
+    let authentication = authentication(settings, keys, egress)?;
+    settings.sender_constraint = sender_constraint(
+        settings,
+        &authentication,
+        tls_client_certificate_bound_access_tokens,
+        dpop_bound_access_tokens,
+    )?;
+    settings.authentication = authentication;
+    set(
+        &mut settings.id_token_algorithm,
+        id_token_signed_response_alg,
+    );
+    set(&mut settings.slim_id_token, slim_id_token);
+    set(&mut settings.session_state, session_state);
+    set(&mut settings.consent, consent);
+    set(&mut settings.passkey_sign_in, passkey_sign_in);
     let pairwise = subject_kind.map(|kind| kind == SubjectKind::Pairwise);
     settings.subject_type = subject_type(settings, pairwise, sector_identifier)?;
     settings.backchannel_logout = backchannel_logout(
@@ -99,18 +110,64 @@ pub(super) fn apply(
         egress,
     )?;
     if let Some(uri) = initiate_login_uri {
-        let checked = uri.map(|text| InitiateLoginUri::parse(&text)).transpose();
-        settings.initiate_login_uri =
-            checked.map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))?;
+        settings.initiate_login_uri = uri.as_deref().map(login_uri).transpose()?;
     }
     if let Some(recipe) = recipe {
         settings.recipe = recipe.map(recipe_id).transpose()?;
     }
-    settings.admin_scopes = admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
-    settings.lenient_assertion_audience =
-        lenient_assertion_audience.unwrap_or(settings.lenient_assertion_audience);
-    settings.require_pkce = require_pkce.unwrap_or(settings.require_pkce);
+    set(&mut settings.admin_scopes, admin_scopes);
+    set(
+        &mut settings.lenient_assertion_audience,
+        lenient_assertion_audience,
+    );
+    set(&mut settings.require_pkce, require_pkce);
+    set(
+        &mut settings.require_pushed_authorization_requests,
+        require_pushed_authorization_requests,
+    );
     must_fit_together(settings)
+}
+
+fn at_least_one(grant_types: Vec<GrantType>) -> Result<BTreeSet<GrantType>> {
+    match grant_types.is_empty() {
+        true => Err(invalid("grant_types", "expected one at least")),
+        false => Ok(grant_types.into_iter().collect()),
+    }
+}
+
+fn login_uri(text: &str) -> Result<InitiateLoginUri> {
+    InitiateLoginUri::parse(text).map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))
+}
+
+/// Sets a value that the change has.
+fn set<T>(setting: &mut T, change: Option<T>) {
+    if let Some(value) = change {
+        *setting = value;
+    }
+}
+
+/// Returns the key to which tokens are bound after the change. An application that begins to authenticate with its
+/// certificate begins to have tokens that are bound to it, unless the change says otherwise.
+fn sender_constraint(
+    settings: &OidcSettings,
+    authentication: &ClientAuthentication,
+    to_certificate: Option<bool>,
+    to_key: Option<bool>,
+) -> Result<SenderConstraint> {
+    let known = settings.sender_constraint;
+    let certificates = ClientAuthMethod::TlsClientCertificate;
+    let begins = authentication.method() == certificates && settings.auth_method() != certificates;
+    let to_key = to_key.unwrap_or(known == SenderConstraint::DpopKey);
+    let by_default = known == SenderConstraint::Certificate || (begins && !to_key);
+    match (to_certificate.unwrap_or(by_default), to_key) {
+        (false, false) => Ok(SenderConstraint::Optional),
+        (true, false) => Ok(SenderConstraint::Certificate),
+        (false, true) => Ok(SenderConstraint::DpopKey),
+        (true, true) => Err(invalid(
+            "dpop_bound_access_tokens",
+            "a token is bound to one key: expected false with tls_client_certificate_bound_access_tokens",
+        )),
+    }
 }
 
 /// Rejects settings that are valid separately, but not together.

@@ -68,6 +68,9 @@ impl AdminCommand for CreateClient {
             initiate_login_uri: _,
             lenient_assertion_audience: _,
             require_pkce: _,
+            require_pushed_authorization_requests: _,
+            tls_client_certificate_bound_access_tokens: _,
+            dpop_bound_access_tokens: _,
         } = change.protected();
         let action = admin_scopes
             .is_some()

@@ -7,7 +7,9 @@ use utoipa::ToSchema;
 use crate::domain::admin::documents::{ManagementView, UsageView};
 use crate::domain::audit::moment_text;
 use assent_model::administration::{AdminScope, AdminScopes};
-use assent_model::application::{Application, ConsentPolicy, GrantType, OidcSettings, SubjectType};
+use assent_model::application::{
+    Application, ConsentPolicy, GrantType, OidcSettings, SenderConstraint, SubjectType,
+};
 use assent_model::application_type::ApplicationType;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::key::SigningAlgorithm;
@@ -95,6 +97,14 @@ assent_model::resource! {
     /// Whether each sign-in must use PKCE (RFC 7636). `false` by default for web applications; other types always
     /// use it.
     protected(explained) plain require_pkce: bool,
+    /// Whether each authorization request must be pushed (RFC 9126).
+    protected plain require_pushed_authorization_requests: bool,
+    /// Whether access tokens are bound to the certificate of the TLS connection (RFC 8705 section 3). `true` by default
+    /// for the authentication method `tls_client_certificate`.
+    protected plain tls_client_certificate_bound_access_tokens: bool,
+    /// Whether each token request must have a DPoP proof, to whose key access tokens are bound (RFC 9449). Without this
+    /// setting a proof is optional. Not with `tls_client_certificate_bound_access_tokens`.
+    protected plain dpop_bound_access_tokens: bool,
     /// The permissions of the application in the admin API as a service account; null removes all. Only an owner
     /// may set them.
     owner(explained) emptied admin_scopes: AdminScopes as Vec<AdminScope>,
@@ -158,6 +168,8 @@ impl ClientDocument {
             lenient_assertion_audience,
             recipe,
             require_pkce,
+            require_pushed_authorization_requests,
+            sender_constraint,
             admin_scopes,
         } = settings;
         let (subject_type, sector_identifier) = match subject_type {
@@ -215,6 +227,10 @@ impl ClientDocument {
             lenient_assertion_audience: *lenient_assertion_audience,
             recipe: recipe.clone(),
             require_pkce: *require_pkce,
+            require_pushed_authorization_requests: *require_pushed_authorization_requests,
+            tls_client_certificate_bound_access_tokens: *sender_constraint
+                == SenderConstraint::Certificate,
+            dpop_bound_access_tokens: *sender_constraint == SenderConstraint::DpopKey,
             admin_scopes: admin_scopes.clone(),
             created_at: moment_text(application.created_at),
             updated_at: moment_text(application.updated_at),

@@ -5,3 +5,4 @@ pub mod draining;
 pub mod idempotency;
 pub mod rate_limits;
 pub mod request_metrics;
+pub mod used_proofs;

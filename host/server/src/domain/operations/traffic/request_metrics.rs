@@ -36,6 +36,8 @@ pub enum EndpointGroup {
     Introspection,
     /// Token revocation.
     Revocation,
+    /// Pushed authorization requests.
+    PushedRequest,
     /// The pages of a sign-in, a recovery and a sign-out.
     SignIn,
     /// The authenticator and its API.

@@ -191,7 +191,7 @@ async fn own_page(
         code: None,
     };
     let (stored, now) = (OpenLogin::Stored(login.id), services.now());
-    match login::end_without_sign_in(services, stored, answer, now).await? {
+    match login::end_without_sign_in(services, stored, answer, None, now).await? {
         Transition::Done => Ok(see_other(&page.path())),
         Transition::NotOpen => answered_meanwhile(services, browser, login.id).await,
     }

@@ -92,7 +92,7 @@ pub(crate) async fn deny_login(
             answer.map(ProtocolAnswer::Saml)
         }
         LoginRequest::Local { .. } => {
-            login::end_without_sign_in(services, stored, LoginAnswer::Left, services.now())
+            login::end_without_sign_in(services, stored, LoginAnswer::Left, None, services.now())
                 .await?
                 .is_done()
                 .then_some(ProtocolAnswer::Local(LocalPage::Home))

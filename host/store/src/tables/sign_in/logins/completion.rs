@@ -178,11 +178,13 @@ impl Store {
 
     /// Ends a login, once. Returns [`Transition::NotOpen`] if it was answered before, has expired, or does not permit
     /// this completion. A new session requires an approval of this login with the state `approved`. The use of a
-    /// session requires an open session.
+    /// session requires an open session. It claims the request, and is [`Transition::NotOpen`] if another sign-in
+    /// answered the request.
     pub async fn answer_login(
         &self,
         id: LoginId,
         completion: Completion,
+        claim: Option<MessageClaim>,
         now: Timestamp,
     ) -> Result<Transition> {
         let grant = match &completion {
@@ -197,11 +199,19 @@ impl Store {
             Completion::NewSession { .. } | Completion::GiveUp { .. } => None,
         };
         let (writer, input) = (&self.writer, (completion, used));
-        let write = writer.write_to_row(row, input, move |db, (completion, used)| {
+        let write = writer.write_to_row(row, claim, input, move |db, (completion, used)| {
             Box::pin(async move {
+                let claims: Vec<&MessageClaim> = claim.iter().collect();
+                if claimed_messages::take(db, &claims)
+                    .await?
+                    .contains(&ReplayCheck::Replayed)
+                {
+                    return Ok(Transition::NotOpen);
+                }
                 let outcome = complete(db, id, completion, now).await?;
-                if outcome.is_done() {
-                    used.record(db, now)?;
+                match outcome.is_done() {
+                    true => used.record(db, now)?,
+                    false => replay_cache::withdraw_all(db, &claims).await?,
                 }
                 Ok(outcome)
             })
@@ -271,7 +281,8 @@ impl SharedWrite for SessionAnswer {
 }
 
 async fn answer_all(db: &mut Connection, answers: &[&SessionAnswer]) -> Result<Vec<Transition>> {
-    let claimed = claim_messages(db, answers).await?;
+    let claims = answers.iter().map(|answer| answer.claim.as_ref());
+    let claimed = claimed_messages::take_optional(db, claims).await?;
     let first: Vec<&SessionAnswer> = answers.iter().zip(&claimed).filter_map(of_claim).collect();
     let open = match first.is_empty() {
         true => HashSet::new(),
@@ -294,24 +305,6 @@ async fn answer_all(db: &mut Connection, answers: &[&SessionAnswer]) -> Result<V
 /// The answer, unless its message was claimed before.
 fn of_claim<'a>((answer, claim): (&&'a SessionAnswer, &ReplayCheck)) -> Option<&'a SessionAnswer> {
     (*claim == ReplayCheck::FirstUse).then_some(*answer)
-}
-
-/// Claims the messages of the answers. An answer without one is always the first.
-async fn claim_messages(
-    db: &mut Connection,
-    answers: &[&SessionAnswer],
-) -> Result<Vec<ReplayCheck>> {
-    let claims: Vec<&MessageClaim> = answers
-        .iter()
-        .filter_map(|answer| answer.claim.as_ref())
-        .collect();
-    let mut checks = claimed_messages::take(db, &claims).await?.into_iter();
-    let check = |answer: &&SessionAnswer| match answer.claim {
-        // There are as many checks as claims.
-        Some(_) => checks.next().unwrap_or(ReplayCheck::Replayed),
-        None => ReplayCheck::FirstUse,
-    };
-    Ok(answers.iter().map(check).collect())
 }
 
 /// Stores the grants of the open sessions among those of the answers. Returns these sessions. A message of another one

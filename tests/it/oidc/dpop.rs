@@ -1,0 +1,722 @@
+//! Proofs of possession (DPoP, RFC 9449). A test of a requirement of the OpenID suite has the name of its module.
+
+use std::sync::Arc;
+
+use assent_test_macros::both_databases;
+use josekit::jws::{HS256, JwsHeader, RS256};
+use josekit::jwt::{self, JwtPayload};
+use reqwest::{Method, RequestBuilder, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::proof_key::{claims, digest};
+use crate::harness::{
+    Application, Browser, Database, EncodedKey, HostOptions, ProofKey, Respond, TestHost, Text,
+    VERIFIER, http_client, rsa_key,
+};
+
+/// Sends a request for tokens with these `DPoP` headers.
+async fn ask(
+    base: &str,
+    application: &Application,
+    form: &[(&str, &str)],
+    proofs: &[&str],
+) -> (StatusCode, Value) {
+    let mut request = http_client().post(format!("{base}/oidc/token"));
+    for proof in proofs {
+        request = request.header("DPoP", *proof);
+    }
+    let mut form = form.to_vec();
+    match &application.secret {
+        Some(secret) => request = request.basic_auth(&application.id, Some(secret)),
+        None => form.push(("client_id", &application.id)),
+    }
+    let response = request.form(&form).response().await;
+    (response.status(), response.json().await.unwrap_or_default())
+}
+
+/// Exchanges a code.
+async fn exchange(
+    base: &str,
+    application: &Application,
+    code: &str,
+    proofs: &[&str],
+) -> (StatusCode, Value) {
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", code),
+        ("redirect_uri", &application.redirect_uri),
+        ("code_verifier", VERIFIER),
+    ];
+    ask(base, application, &form, proofs).await
+}
+
+async fn refresh(
+    base: &str,
+    application: &Application,
+    token: &str,
+    proofs: &[&str],
+) -> (StatusCode, Value) {
+    let form = [("grant_type", "refresh_token"), ("refresh_token", token)];
+    ask(base, application, &form, proofs).await
+}
+
+fn userinfo(host: &TestHost) -> String {
+    format!("{}/me", host.issuer())
+}
+
+fn token_endpoint(host: &TestHost) -> String {
+    format!("{}/token", host.issuer())
+}
+
+/// Asks UserInfo with this authorization and these proofs. Returns the status, the error and the challenge.
+async fn me(base: &str, authorization: &str, proofs: &[&str]) -> (StatusCode, String, String) {
+    let mut request = http_client()
+        .get(format!("{base}/oidc/me"))
+        .header("Authorization", authorization);
+    for proof in proofs {
+        request = request.header("DPoP", *proof);
+    }
+    outcome(request).await
+}
+
+async fn outcome(request: RequestBuilder) -> (StatusCode, String, String) {
+    let response = request.response().await;
+    let challenge = response.headers().get("www-authenticate");
+    let challenge = challenge
+        .and_then(|text| text.to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
+    let status = response.status();
+    let body: Value = response.json().await.unwrap_or_default();
+    (
+        status,
+        body["error"].as_str().unwrap_or_default().to_owned(),
+        challenge,
+    )
+}
+
+fn refused(answer: &(StatusCode, Value), error: &str) {
+    assert_eq!(
+        (answer.0, &answer.1["error"]),
+        (StatusCode::BAD_REQUEST, &json!(error)),
+        "{}",
+        answer.1
+    );
+}
+
+#[both_databases]
+async fn tokens_of_every_grant_are_bound_to_the_key(database: Database) {
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
+    let (browser, key) = (Browser::new(&host.base), ProofKey::generate());
+    let at_token = async || key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+    let offline = [
+        ("scope", Some("openid offline_access")),
+        ("prompt", Some("consent")),
+    ];
+    let code = ada.sign_in_with(&browser, &offline).await;
+    let (status, tokens) =
+        exchange(&host.base, &ada.application, &code, &[&at_token().await]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    assert_eq!(tokens["token_type"], "DPoP");
+    let refreshed = tokens["refresh_token"].text();
+    let (status, fresh) = refresh(
+        &host.base,
+        &ada.application,
+        refreshed,
+        &[&at_token().await],
+    )
+    .await;
+    assert_eq!(status, StatusCode::OK, "{fresh}");
+    let own = [("grant_type", "client_credentials")];
+    let (status, own) = ask(&host.base, &ada.application, &own, &[&at_token().await]).await;
+    assert_eq!(status, StatusCode::OK, "{own}");
+    for tokens in [&tokens, &fresh, &own] {
+        assert_eq!(tokens["token_type"], "DPoP", "{database:?}");
+        let form = [("token", tokens["access_token"].text())];
+        let request = http_client().post(format!("{}/oidc/token/introspection", host.base));
+        let request = request.basic_auth(&ada.application.id, ada.application.secret.as_ref());
+        let shown: Value = request
+            .form(&form)
+            .response()
+            .await
+            .json()
+            .await
+            .expect("a body");
+        assert_eq!(shown["cnf"], json!({"jkt": key.thumbprint()}), "{shown}");
+        assert_eq!(shown["token_type"], "DPoP");
+    }
+    let token = fresh["access_token"].text();
+    let proof = key.proof_with_token(&host, "GET", &userinfo(&host), token);
+    let (status, ..) = me(&host.base, &format!("DPoP {token}"), &[&proof]).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}");
+    // Without a proof, tokens stay bearer tokens.
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let (_, tokens) = exchange(&host.base, &ada.application, &code, &[]).await;
+    assert_eq!(tokens["token_type"], "Bearer");
+}
+
+/// Returns a host, a bound token of Ada, and its key.
+async fn bound_token() -> (TestHost, ProofKey, String) {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let key = ProofKey::generate();
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let proof = key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+    let (_, tokens) = exchange(&host.base, &ada.application, &code, &[&proof]).await;
+    let token = tokens["access_token"].text().to_owned();
+    (host, key, token)
+}
+
+#[tokio::test]
+async fn access_token_type_header_case_sensitivity() {
+    let (host, key, token) = bound_token().await;
+    for scheme in ["DPoP", "dpop", "dPOP", "DPOP"] {
+        let proof = key.proof_with_token(&host, "GET", &userinfo(&host), &token);
+        let (status, ..) = me(&host.base, &format!("{scheme} {token}"), &[&proof]).await;
+        assert_eq!(status, StatusCode::OK, "{scheme}");
+    }
+}
+
+/// A stolen token is useless without its key.
+#[tokio::test]
+async fn a_bound_token_is_no_bearer_token() {
+    let (host, key, token) = bound_token().await;
+    let proof = || key.proof_with_token(&host, "GET", &userinfo(&host), &token);
+    for (authorization, proofs, error) in [
+        (format!("Bearer {token}"), vec![], "invalid_token"),
+        (format!("Bearer {token}"), vec![proof()], "invalid_token"),
+        (format!("DPoP {token}"), vec![], "invalid_dpop_proof"),
+        (
+            format!("DPoP {token}"),
+            vec![proof(), proof()],
+            "invalid_dpop_proof",
+        ),
+        ("DPoP at_unknown".to_owned(), vec![proof()], "invalid_token"),
+    ] {
+        let proofs: Vec<&str> = proofs.iter().map(String::as_str).collect();
+        let (status, found, challenge) = me(&host.base, &authorization, &proofs).await;
+        assert_eq!(
+            (status, found.as_str()),
+            (StatusCode::UNAUTHORIZED, error),
+            "{authorization}"
+        );
+        let scheme = authorization.split(' ').next().unwrap_or_default();
+        assert!(challenge.starts_with(scheme), "{challenge}");
+    }
+    let form = [("access_token", token.as_str())];
+    let request = http_client()
+        .post(format!("{}/oidc/me", host.base))
+        .form(&form);
+    let (status, error, _) = outcome(request.header("DPoP", proof())).await;
+    assert_eq!(
+        (status, error.as_str()),
+        (StatusCode::UNAUTHORIZED, "invalid_token")
+    );
+    // A request without a token learns both schemes.
+    let response = http_client()
+        .get(format!("{}/oidc/me", host.base))
+        .response()
+        .await;
+    let challenges: Vec<_> = response
+        .headers()
+        .get_all("www-authenticate")
+        .iter()
+        .collect();
+    assert_eq!(
+        challenges,
+        ["Bearer", "DPoP algs=\"ES256 PS256 EdDSA ES384 ES512\""]
+    );
+}
+
+#[tokio::test]
+async fn dpop_negative_tests() {
+    let (host, key, token) = bound_token().await;
+    let authorization = format!("DPoP {token}");
+    let address = userinfo(&host);
+    let ath = digest(&token);
+    let valid = json!({"ath": ath});
+    let header = |changes: Value| {
+        let mut header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": key.public()});
+        for (name, value) in changes.as_object().into_iter().flatten() {
+            header[name] = value.clone();
+        }
+        header
+            .as_object_mut()
+            .expect("an object")
+            .retain(|_, value| !value.is_null());
+        header
+    };
+    let with_claims = |changes: Value| {
+        let mut all = valid.clone();
+        for (name, value) in changes.as_object().into_iter().flatten() {
+            all[name] = value.clone();
+        }
+        key.proof(&host, "GET", &address, all)
+    };
+    let with_header = |changes: Value| {
+        key.proof_with(
+            &header(changes),
+            claims(&host, "GET", &address, valid.clone()),
+        )
+    };
+    let other = ProofKey::generate();
+    let now = assent_model::clock::Clock::now(&*host.clock).seconds();
+    let good = with_claims(json!({}));
+    let mut tampered = good.clone();
+    tampered.truncate(good.len() - 8);
+    tampered.push_str("AAAAAAAA");
+    let payload = claims(&host, "GET", &address, valid.clone());
+    let by_other_algorithms = [by_rs256(&payload), by_hs256(&payload), unsigned(&payload)];
+    let mut wrong = vec![
+        "not a JWT".to_owned(),
+        String::new(),
+        tampered,
+        "x".repeat(9000),
+        with_header(json!({"typ": null})),
+        with_header(json!({"typ": "JWT"})),
+        with_header(json!({"jwk": null})),
+        with_header(json!({"jwk": key.private()})),
+        with_header(json!({"jwk": other.public()})),
+        with_header(json!({"jwk": "text"})),
+        other.proof(&host, "GET", &address, valid.clone()),
+    ];
+    for claim in ["jti", "htm", "htu", "iat", "ath"] {
+        wrong.push(with_claims(json!({claim: null})));
+        wrong.push(with_claims(json!({claim: ["list"]})));
+    }
+    for (claim, value) in [
+        ("jti", json!("")),
+        ("jti", json!("x".repeat(257))),
+        ("htm", json!("POST")),
+        ("htm", json!("get")),
+        ("htu", json!(token_endpoint(&host))),
+        ("htu", json!("https://evil.example/oidc/me")),
+        ("htu", json!(format!("{address}/"))),
+        ("htu", json!("/oidc/me")),
+        ("iat", json!(now - 31)),
+        ("iat", json!(now + 31)),
+        ("iat", json!(now - 70 * 60)),
+        ("iat", json!(now + 3600)),
+        ("ath", json!(digest("another token"))),
+    ] {
+        wrong.push(with_claims(json!({claim: value})));
+    }
+    wrong.extend(by_other_algorithms);
+    for proof in &wrong {
+        let (status, error, challenge) = me(&host.base, &authorization, &[proof]).await;
+        assert_eq!(
+            (status, error.as_str()),
+            (StatusCode::UNAUTHORIZED, "invalid_dpop_proof"),
+            "{proof}"
+        );
+        assert!(
+            challenge.starts_with("DPoP error=\"invalid_dpop_proof\""),
+            "{challenge}"
+        );
+    }
+    let (status, ..) = me(&host.base, &authorization, &[&good]).await;
+    assert_eq!(status, StatusCode::OK);
+    let (status, error, _) = me(&host.base, &authorization, &[&good]).await;
+    assert_eq!(
+        (status, error.as_str()),
+        (StatusCode::UNAUTHORIZED, "invalid_dpop_proof"),
+        "a replay"
+    );
+}
+
+fn by_rs256(claims: &serde_json::Map<String, Value>) -> String {
+    let key = rsa_key();
+    let jwk = assent::keys::client::key_of_pem(&key.public_pem()).expect("a key");
+    let mut header = JwsHeader::new();
+    header.set_token_type("dpop+jwt");
+    header
+        .set_claim("jwk", Some(Value::Object(jwk)))
+        .expect("set");
+    let payload = JwtPayload::from_map(claims.clone()).expect("a payload");
+    let signer = RS256.signer_from_der(key.pkcs8_der()).expect("a signer");
+    jwt::encode_with_signer(&payload, &header, &signer).expect("signed")
+}
+
+fn by_hs256(claims: &serde_json::Map<String, Value>) -> String {
+    let mut header = JwsHeader::new();
+    header.set_token_type("dpop+jwt");
+    let secret = "a-secret-of-more-than-thirty-two-bytes";
+    let jwk = json!({"kty": "oct", "k": "YS1zZWNyZXQtb2YtbW9yZS10aGFuLXRoaXJ0eS10d28tYnl0ZXM"});
+    header.set_claim("jwk", Some(jwk)).expect("set");
+    let payload = JwtPayload::from_map(claims.clone()).expect("a payload");
+    let signer = HS256.signer_from_bytes(secret).expect("a signer");
+    jwt::encode_with_signer(&payload, &header, &signer).expect("signed")
+}
+
+fn unsigned(claims: &serde_json::Map<String, Value>) -> String {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let header = json!({"typ": "dpop+jwt", "alg": "none"});
+    format!(
+        "{}.{}.",
+        part(&header),
+        part(&Value::Object(claims.clone()))
+    )
+}
+
+/// Further claims and members, and addresses that name the same resource, are accepted.
+#[tokio::test]
+async fn check_dpop_proof_nbf_exp() {
+    let (host, key, token) = bound_token().await;
+    let now = assent_model::clock::Clock::now(&*host.clock).seconds();
+    let address = userinfo(&host);
+    let upper = address.replace("http://localhost", "HTTP://LOCALHOST");
+    for changes in [
+        json!({"nbf": now, "exp": now + 60}),
+        json!({"more": {"of": ["anything"]}}),
+        json!({"htu": format!("{address}?query#fragment")}),
+        json!({"htu": upper}),
+        json!({"iat": now - 10}),
+        json!({"iat": now + 8}),
+        json!({"nonce": "unknown"}),
+    ] {
+        let mut claims = changes.clone();
+        claims["ath"] = json!(digest(&token));
+        let proof = key.proof(&host, "GET", &address, claims);
+        let (status, error, _) = me(&host.base, &format!("DPoP {token}"), &[&proof]).await;
+        assert_eq!(status, StatusCode::OK, "{changes}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn ensure_holder_of_key_required() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let path = format!("/applications/{}", ada.application.id);
+    let change = json!({"dpop_bound_access_tokens": true});
+    let shown = host.admin_ok(Method::PATCH, &path, change).await;
+    assert_eq!(shown["dpop_bound_access_tokens"], true);
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    refused(
+        &exchange(&host.base, &ada.application, &code, &[]).await,
+        "invalid_dpop_proof",
+    );
+    let own = [("grant_type", "client_credentials")];
+    refused(
+        &ask(&host.base, &ada.application, &own, &[]).await,
+        "invalid_dpop_proof",
+    );
+    // The refused request used nothing up.
+    let proof = ProofKey::generate().proof(&host, "POST", &token_endpoint(&host), json!({}));
+    let (status, tokens) = exchange(&host.base, &ada.application, &code, &[&proof]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    // One token has one key.
+    let both = json!({"tls_client_certificate_bound_access_tokens": true});
+    let (status, problem) = host.admin(Method::PATCH, &path, both).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+}
+
+/// A proof is valid once, at the token endpoint on every instance, and at one endpoint only.
+#[tokio::test]
+async fn a_proof_is_valid_once_on_every_instance() {
+    let (host, ada) = TestHost::start_on(Database::Postgres)
+        .await
+        .with_ada()
+        .await;
+    let options = HostOptions {
+        base_url: &host.base,
+        ..HostOptions::default()
+    };
+    let (_second, _running, other) = host.second(options).await;
+    let key = ProofKey::generate();
+    let own = [("grant_type", "client_credentials")];
+    for base in [&host.base, &other] {
+        let proof = key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+        let (status, tokens) = ask(base, &ada.application, &own, &[&proof]).await;
+        assert_eq!(status, StatusCode::OK, "{tokens}");
+        for base in [&host.base, &other] {
+            refused(
+                &ask(base, &ada.application, &own, &[&proof]).await,
+                "invalid_dpop_proof",
+            );
+        }
+    }
+    let browser = Browser::new(&host.base);
+    let proof = key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+    let codes = [ada.sign_in(&browser).await, ada.sign_in(&browser).await];
+    let proofs = [proof.as_str()];
+    let (one, two) = tokio::join!(
+        exchange(&host.base, &ada.application, &codes[0], &proofs),
+        exchange(&other, &ada.application, &codes[1], &proofs),
+    );
+    let statuses = [one.0, two.0].map(|status| status.as_u16());
+    assert_eq!(statuses.iter().sum::<u16>(), 600, "{one:?} {two:?}");
+    // The code of the refused request is not used up.
+    let index = usize::from(one.0 == StatusCode::OK);
+    let proof = key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+    let (status, tokens) = exchange(&host.base, &ada.application, &codes[index], &[&proof]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    // A proof for another endpoint.
+    let proof = key.proof(&host, "POST", &format!("{}/par", host.issuer()), json!({}));
+    refused(
+        &ask(&host.base, &ada.application, &own, &[&proof]).await,
+        "invalid_dpop_proof",
+    );
+}
+
+/// A confidential client refreshes with any key; the new token has that key. The token of a public client has one key.
+#[both_databases]
+async fn refresh_token(database: Database) {
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
+    let native = host.native_application().await;
+    host.account(&ada.user, &native).await;
+    let offline = [
+        ("scope", Some("openid offline_access")),
+        ("prompt", Some("consent")),
+    ];
+    let mut user = ada;
+    for application in [user.application.clone(), native] {
+        user.application = application;
+        let is_public = user.application.secret.is_none();
+        let browser = Browser::new(&host.base);
+        let [first, second] = [ProofKey::generate(), ProofKey::generate()];
+        let prove = |key: &ProofKey| key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+        let code = user.sign_in_with(&browser, &offline).await;
+        let (status, tokens) =
+            exchange(&host.base, &user.application, &code, &[&prove(&first)]).await;
+        assert_eq!(status, StatusCode::OK, "{tokens}");
+        let token = tokens["refresh_token"].text();
+        let answer = refresh(&host.base, &user.application, token, &[&prove(&second)]).await;
+        if !is_public {
+            assert_eq!(answer.1["token_type"], "DPoP", "{database:?}: {}", answer.1);
+            continue;
+        }
+        refused(&answer, "invalid_grant");
+        refused(
+            &refresh(&host.base, &user.application, token, &[]).await,
+            "invalid_grant",
+        );
+        // The refused requests did not use the token up, and its successor has the same key.
+        let (status, fresh) =
+            refresh(&host.base, &user.application, token, &[&prove(&first)]).await;
+        assert_eq!(status, StatusCode::OK, "{database:?}: {fresh}");
+        let token = fresh["refresh_token"].text();
+        refused(
+            &refresh(&host.base, &user.application, token, &[&prove(&second)]).await,
+            "invalid_grant",
+        );
+    }
+}
+
+/// The authorization request may bind the code to a key.
+#[tokio::test]
+async fn ensure_token_endpoint_fails_with_mismatched_dpop_jkt() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let browser = Browser::new(&host.base);
+    let [key, other] = [ProofKey::generate(), ProofKey::generate()];
+    let thumbprint = key.thumbprint();
+    let prove = |key: &ProofKey| key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+    let code = ada
+        .sign_in_with(&browser, &[("dpop_jkt", Some(&thumbprint))])
+        .await;
+    for proofs in [vec![], vec![prove(&other)]] {
+        let proofs: Vec<&str> = proofs.iter().map(String::as_str).collect();
+        refused(
+            &exchange(&host.base, &ada.application, &code, &proofs).await,
+            "invalid_grant",
+        );
+    }
+    let (status, tokens) = exchange(&host.base, &ada.application, &code, &[&prove(&key)]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+}
+
+/// A proof at the endpoint for pushed requests binds the code.
+#[tokio::test]
+async fn ensure_dpopproof_at_par_endpoint_binding_success() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    let [key, other] = [ProofKey::generate(), ProofKey::generate()];
+    let par = format!("{}/par", host.issuer());
+    let push = async |named: Option<&str>, proof: &str| {
+        let request = ada.application.request(&[("dpop_jkt", named)]);
+        let query = request.split_once('?').expect("a query").1.to_owned();
+        let response = http_client()
+            .post(format!("{}/oidc/par", host.base))
+            .basic_auth(&ada.application.id, ada.application.secret.as_ref())
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .header("DPoP", proof)
+            .body(query)
+            .response()
+            .await;
+        let status = response.status();
+        let body: Value = response.json().await.unwrap_or_default();
+        (status, body)
+    };
+    let wrong = other.thumbprint();
+    let proof = key.proof(&host, "POST", &par, json!({}));
+    refused(&push(Some(&wrong), &proof).await, "invalid_dpop_proof");
+    let right = key.thumbprint();
+    for named in [None, Some(right.as_str())] {
+        let proof = key.proof(&host, "POST", &par, json!({}));
+        let (status, pushed) = push(named, &proof).await;
+        assert_eq!(status, StatusCode::CREATED, "{pushed}");
+        refused(&push(named, &proof).await, "invalid_dpop_proof");
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("client_id", &ada.application.id)
+            .append_pair("request_uri", pushed["request_uri"].text())
+            .finish();
+        let code = browser
+            .get(&format!("/oidc/auth?{query}"))
+            .await
+            .parameter("code");
+        let prove = |key: &ProofKey| key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+        refused(
+            &exchange(&host.base, &ada.application, &code, &[&prove(&other)]).await,
+            "invalid_grant",
+        );
+        let (status, tokens) = exchange(&host.base, &ada.application, &code, &[&prove(&key)]).await;
+        assert_eq!(status, StatusCode::OK, "{tokens}");
+    }
+}
+
+/// With the setting, each proof needs a nonce of the last minutes. Then the clock of the client does not matter.
+#[tokio::test]
+async fn nonces_are_required_by_setting() {
+    let settings = "[oidc]\ndpop_nonces = true\n";
+    let (host, ada) = TestHost::start_with_settings(settings)
+        .await
+        .with_ada()
+        .await;
+    let key = ProofKey::generate();
+    let own = [("grant_type", "client_credentials")];
+    let send = async |changes: Value| {
+        let proof = key.proof(&host, "POST", &token_endpoint(&host), changes);
+        let request = http_client()
+            .post(format!("{}/oidc/token", host.base))
+            .basic_auth(&ada.application.id, ada.application.secret.as_ref())
+            .header("DPoP", proof)
+            .form(&own);
+        let response = request.response().await;
+        let nonces: Vec<String> = response
+            .headers()
+            .get_all("dpop-nonce")
+            .iter()
+            .map(|nonce| nonce.to_str().expect("text").to_owned())
+            .collect();
+        let status = response.status();
+        let body: Value = response.json().await.unwrap_or_default();
+        (status, body, nonces)
+    };
+    let (status, answer, nonces) = send(json!({})).await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("use_dpop_nonce"))
+    );
+    let [nonce] = nonces.as_slice() else {
+        panic!("{nonces:?}")
+    };
+    // The client's clock is wrong by an hour.
+    let late = assent_model::clock::Clock::now(&*host.clock).seconds() - 3600;
+    let (status, answer, nonces) = send(json!({"nonce": nonce, "iat": late})).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert_eq!(nonces.len(), 1, "the next nonce");
+    let token = answer["access_token"].text().to_owned();
+    let proof = key.proof_with_token(&host, "GET", &userinfo(&host), &token);
+    let (status, error, challenge) = me(&host.base, &format!("DPoP {token}"), &[&proof]).await;
+    assert_eq!(
+        (status, error.as_str()),
+        (StatusCode::UNAUTHORIZED, "use_dpop_nonce")
+    );
+    assert!(
+        challenge.starts_with("DPoP error=\"use_dpop_nonce\""),
+        "{challenge}"
+    );
+    let changed = format!("{}A", &nonce[..nonce.len() - 1]);
+    for wrong in ["", "unknown", &changed, &"A".repeat(32)] {
+        let (_, answer, _) = send(json!({"nonce": wrong})).await;
+        assert_eq!(answer["error"], "use_dpop_nonce", "{wrong}");
+    }
+    host.advance(6 * 60);
+    let (_, answer, _) = send(json!({"nonce": nonce})).await;
+    assert_eq!(answer["error"], "use_dpop_nonce", "an old nonce");
+}
+
+/// Pages of single-page applications read the nonce.
+#[tokio::test]
+async fn browsers_may_send_proofs_and_read_nonces() {
+    let host = TestHost::start().await;
+    let body = json!({
+        "name": "Pages", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"],
+    });
+    host.admin_ok(Method::POST, "/applications", body).await;
+    for path in ["/oidc/token", "/oidc/par", "/oidc/me"] {
+        let response = http_client()
+            .request(Method::OPTIONS, format!("{}{path}", host.base))
+            .header("Origin", "https://spa.example")
+            .header("Access-Control-Request-Method", "POST")
+            .header("Access-Control-Request-Headers", "dpop")
+            .response()
+            .await;
+        let allowed = response.headers()["access-control-allow-headers"]
+            .to_str()
+            .expect("text");
+        assert!(allowed.contains("dpop"), "{path}: {allowed}");
+        let request = http_client().post(format!("{}{path}", host.base));
+        let response = request
+            .header("Origin", "https://spa.example")
+            .response()
+            .await;
+        let exposed = response.headers()["access-control-expose-headers"]
+            .to_str()
+            .expect("text");
+        assert!(exposed.contains("dpop-nonce"), "{path}: {exposed}");
+    }
+}
+
+/// A service account may bind its tokens for the admin API.
+#[tokio::test]
+async fn the_admin_api_accepts_bound_tokens_with_a_proof() {
+    let host = TestHost::start().await;
+    let body = json!({
+        "name": "Robot", "application_type": "web", "redirect_uris": [],
+        "grant_types": ["client_credentials"], "admin_scopes": ["admin:read"],
+        "dpop_bound_access_tokens": true,
+    });
+    let created = host.admin_ok(Method::POST, "/applications", body).await;
+    let path = format!("/applications/{}/secret/rotate", created["id"].text());
+    let secret = host.admin_ok(Method::POST, &path, Value::Null).await;
+    let robot = Application {
+        id: created["id"].text().to_owned(),
+        secret: secret["client_secret"].as_str().map(str::to_owned),
+        redirect_uri: String::new(),
+    };
+    let key = Arc::new(ProofKey::generate());
+    let proof = key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+    let form = [
+        ("grant_type", "client_credentials"),
+        ("scope", "admin:read"),
+    ];
+    let (status, tokens) = ask(&host.base, &robot, &form, &[&proof]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    let token = tokens["access_token"].text();
+    let base = host.issuer().replace("/oidc", "");
+    let read = async |authorization: String, proof: Option<String>| {
+        let mut request = http_client()
+            .get(format!("{}/admin/api/v1/users?limit=1", host.base))
+            .header("Authorization", authorization);
+        if let Some(proof) = proof {
+            request = request.header("DPoP", proof);
+        }
+        request.response().await.status()
+    };
+    let proof =
+        |path: &str| Some(key.proof_with_token(&host, "GET", &format!("{base}{path}"), token));
+    let users = "/admin/api/v1/users";
+    assert_eq!(
+        read(format!("DPoP {token}"), proof(users)).await,
+        StatusCode::OK
+    );
+    for (authorization, proof) in [
+        (format!("Bearer {token}"), proof(users)),
+        (format!("Bearer {token}"), None),
+        (format!("DPoP {token}"), None),
+        (format!("DPoP {token}"), proof("/users")),
+    ] {
+        assert_eq!(read(authorization, proof).await, StatusCode::UNAUTHORIZED);
+    }
+}
