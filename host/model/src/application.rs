@@ -79,7 +79,8 @@ pub enum SenderConstraint {
     /// To a DPoP key, if the token request has a proof; otherwise to none.
     #[default]
     Optional,
-    /// To the certificate of the TLS connection (RFC 8705 section 3), or to a DPoP key, if the request has a proof.
+    /// To the certificate of the TLS connection (RFC 8705 section 3), which each token request must have. A proof has
+    /// no effect.
     Certificate,
     /// To a DPoP key (RFC 9449): each token request must have a proof.
     DpopKey,
@@ -294,6 +295,16 @@ pub struct OidcSettings {
     /// Whether each authorization request must be pushed (RFC 9126).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_pushed_authorization_requests: bool,
+    /// The algorithm that signs authorization responses in JWTs (JARM); `None`: that of ID tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorization_response_algorithm: Option<SigningAlgorithm>,
+    /// The algorithm that signs UserInfo responses; `None`: they are plain JSON.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub userinfo_algorithm: Option<SigningAlgorithm>,
+    /// The algorithm that signs introspection responses, if the request accepts a JWT (RFC 9701); `None`: that of ID
+    /// tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub introspection_algorithm: Option<SigningAlgorithm>,
     /// The key to which access tokens are bound.
     #[serde(default, skip_serializing_if = "SenderConstraint::is_default")]
     pub sender_constraint: SenderConstraint,
@@ -325,6 +336,9 @@ impl OidcSettings {
             recipe: None,
             require_pkce: !application_type.is_confidential(),
             require_pushed_authorization_requests: false,
+            authorization_response_algorithm: None,
+            userinfo_algorithm: None,
+            introspection_algorithm: None,
             sender_constraint: SenderConstraint::default(),
             admin_scopes: AdminScopes::default(),
         }

@@ -395,6 +395,33 @@ pub enum ResponseMode {
     Query,
     /// A form that the browser posts to the redirect URI (OAuth 2.0 Form Post Response Mode).
     FormPost,
+    /// The query, with a signed JWT that has the parameters (JARM section 2.3.1).
+    QueryJwt,
+    /// A form with such a JWT (JARM section 2.3.3).
+    FormPostJwt,
+}
+
+impl ResponseMode {
+    /// Whether the answer is a signed JWT.
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Self::QueryJwt | Self::FormPostJwt)
+    }
+
+    /// Whether the browser posts a form.
+    pub const fn is_form(self) -> bool {
+        matches!(self, Self::FormPost | Self::FormPostJwt)
+    }
+
+    /// Parses `response_mode`. `jwt` is the default of the code flow as a JWT (JARM section 2.3.4).
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "query" => Some(Self::Query),
+            "form_post" => Some(Self::FormPost),
+            "jwt" | "query.jwt" => Some(Self::QueryJwt),
+            "form_post.jwt" => Some(Self::FormPostJwt),
+            _ => None,
+        }
+    }
 }
 
 /// A PKCE challenge of the method `S256` (RFC 7636 section 4.2): 43 characters of base64url.

@@ -618,6 +618,8 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "recipe": "grafana",
         "require_pkce": true, "require_pushed_authorization_requests": true,
         "tls_client_certificate_bound_access_tokens": true, "dpop_bound_access_tokens": true,
+        "authorization_signed_response_alg": "RS256", "userinfo_signed_response_alg": "RS256",
+        "introspection_signed_response_alg": "RS256",
         "admin_scopes": [],
     });
     let provider = json!({

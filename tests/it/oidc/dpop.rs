@@ -1,17 +1,16 @@
 //! Proofs of possession (DPoP, RFC 9449). A test of a requirement of the OpenID suite has the name of its module.
 
-use std::sync::Arc;
+mod negative;
+mod nonces;
 
 use assent_test_macros::both_databases;
-use josekit::jws::{HS256, JwsHeader, RS256};
-use josekit::jwt::{self, JwtPayload};
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::proof_key::{claims, digest};
+use crate::harness::proof_key::digest;
 use crate::harness::{
-    Application, Browser, Database, EncodedKey, HostOptions, ProofKey, Respond, TestHost, Text,
-    VERIFIER, http_client, rsa_key,
+    Application, Browser, Database, HostOptions, ProofKey, Respond, TestHost, Text, VERIFIER,
+    http_client,
 };
 
 /// Sends a request for tokens with these `DPoP` headers.
@@ -227,138 +226,6 @@ async fn a_bound_token_is_no_bearer_token() {
     );
 }
 
-#[tokio::test]
-async fn dpop_negative_tests() {
-    let (host, key, token) = bound_token().await;
-    let authorization = format!("DPoP {token}");
-    let address = userinfo(&host);
-    let ath = digest(&token);
-    let valid = json!({"ath": ath});
-    let header = |changes: Value| {
-        let mut header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": key.public()});
-        for (name, value) in changes.as_object().into_iter().flatten() {
-            header[name] = value.clone();
-        }
-        header
-            .as_object_mut()
-            .expect("an object")
-            .retain(|_, value| !value.is_null());
-        header
-    };
-    let with_claims = |changes: Value| {
-        let mut all = valid.clone();
-        for (name, value) in changes.as_object().into_iter().flatten() {
-            all[name] = value.clone();
-        }
-        key.proof(&host, "GET", &address, all)
-    };
-    let with_header = |changes: Value| {
-        key.proof_with(
-            &header(changes),
-            claims(&host, "GET", &address, valid.clone()),
-        )
-    };
-    let other = ProofKey::generate();
-    let now = assent_model::clock::Clock::now(&*host.clock).seconds();
-    let good = with_claims(json!({}));
-    let mut tampered = good.clone();
-    tampered.truncate(good.len() - 8);
-    tampered.push_str("AAAAAAAA");
-    let payload = claims(&host, "GET", &address, valid.clone());
-    let by_other_algorithms = [by_rs256(&payload), by_hs256(&payload), unsigned(&payload)];
-    let mut wrong = vec![
-        "not a JWT".to_owned(),
-        String::new(),
-        tampered,
-        "x".repeat(9000),
-        with_header(json!({"typ": null})),
-        with_header(json!({"typ": "JWT"})),
-        with_header(json!({"jwk": null})),
-        with_header(json!({"jwk": key.private()})),
-        with_header(json!({"jwk": other.public()})),
-        with_header(json!({"jwk": "text"})),
-        other.proof(&host, "GET", &address, valid.clone()),
-    ];
-    for claim in ["jti", "htm", "htu", "iat", "ath"] {
-        wrong.push(with_claims(json!({claim: null})));
-        wrong.push(with_claims(json!({claim: ["list"]})));
-    }
-    for (claim, value) in [
-        ("jti", json!("")),
-        ("jti", json!("x".repeat(257))),
-        ("htm", json!("POST")),
-        ("htm", json!("get")),
-        ("htu", json!(token_endpoint(&host))),
-        ("htu", json!("https://evil.example/oidc/me")),
-        ("htu", json!(format!("{address}/"))),
-        ("htu", json!("/oidc/me")),
-        ("iat", json!(now - 31)),
-        ("iat", json!(now + 31)),
-        ("iat", json!(now - 70 * 60)),
-        ("iat", json!(now + 3600)),
-        ("ath", json!(digest("another token"))),
-    ] {
-        wrong.push(with_claims(json!({claim: value})));
-    }
-    wrong.extend(by_other_algorithms);
-    for proof in &wrong {
-        let (status, error, challenge) = me(&host.base, &authorization, &[proof]).await;
-        assert_eq!(
-            (status, error.as_str()),
-            (StatusCode::UNAUTHORIZED, "invalid_dpop_proof"),
-            "{proof}"
-        );
-        assert!(
-            challenge.starts_with("DPoP error=\"invalid_dpop_proof\""),
-            "{challenge}"
-        );
-    }
-    let (status, ..) = me(&host.base, &authorization, &[&good]).await;
-    assert_eq!(status, StatusCode::OK);
-    let (status, error, _) = me(&host.base, &authorization, &[&good]).await;
-    assert_eq!(
-        (status, error.as_str()),
-        (StatusCode::UNAUTHORIZED, "invalid_dpop_proof"),
-        "a replay"
-    );
-}
-
-fn by_rs256(claims: &serde_json::Map<String, Value>) -> String {
-    let key = rsa_key();
-    let jwk = assent::keys::client::key_of_pem(&key.public_pem()).expect("a key");
-    let mut header = JwsHeader::new();
-    header.set_token_type("dpop+jwt");
-    header
-        .set_claim("jwk", Some(Value::Object(jwk)))
-        .expect("set");
-    let payload = JwtPayload::from_map(claims.clone()).expect("a payload");
-    let signer = RS256.signer_from_der(key.pkcs8_der()).expect("a signer");
-    jwt::encode_with_signer(&payload, &header, &signer).expect("signed")
-}
-
-fn by_hs256(claims: &serde_json::Map<String, Value>) -> String {
-    let mut header = JwsHeader::new();
-    header.set_token_type("dpop+jwt");
-    let secret = "a-secret-of-more-than-thirty-two-bytes";
-    let jwk = json!({"kty": "oct", "k": "YS1zZWNyZXQtb2YtbW9yZS10aGFuLXRoaXJ0eS10d28tYnl0ZXM"});
-    header.set_claim("jwk", Some(jwk)).expect("set");
-    let payload = JwtPayload::from_map(claims.clone()).expect("a payload");
-    let signer = HS256.signer_from_bytes(secret).expect("a signer");
-    jwt::encode_with_signer(&payload, &header, &signer).expect("signed")
-}
-
-fn unsigned(claims: &serde_json::Map<String, Value>) -> String {
-    use base64::Engine;
-    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    let header = json!({"typ": "dpop+jwt", "alg": "none"});
-    format!(
-        "{}.{}.",
-        part(&header),
-        part(&Value::Object(claims.clone()))
-    )
-}
-
 /// Further claims and members, and addresses that name the same resource, are accepted.
 #[tokio::test]
 async fn check_dpop_proof_nbf_exp() {
@@ -435,9 +302,11 @@ async fn a_proof_is_valid_once_on_every_instance() {
             );
         }
     }
-    let browser = Browser::new(&host.base);
     let proof = key.proof(&host, "POST", &token_endpoint(&host), json!({}));
-    let codes = [ada.sign_in(&browser).await, ada.sign_in(&browser).await];
+    let codes = [
+        ada.sign_in(&Browser::new(&host.base)).await,
+        ada.sign_in(&Browser::new(&host.base)).await,
+    ];
     let proofs = [proof.as_str()];
     let (one, two) = tokio::join!(
         exchange(&host.base, &ada.application, &codes[0], &proofs),
@@ -571,152 +440,5 @@ async fn ensure_dpopproof_at_par_endpoint_binding_success() {
         );
         let (status, tokens) = exchange(&host.base, &ada.application, &code, &[&prove(&key)]).await;
         assert_eq!(status, StatusCode::OK, "{tokens}");
-    }
-}
-
-/// With the setting, each proof needs a nonce of the last minutes. Then the clock of the client does not matter.
-#[tokio::test]
-async fn nonces_are_required_by_setting() {
-    let settings = "[oidc]\ndpop_nonces = true\n";
-    let (host, ada) = TestHost::start_with_settings(settings)
-        .await
-        .with_ada()
-        .await;
-    let key = ProofKey::generate();
-    let own = [("grant_type", "client_credentials")];
-    let send = async |changes: Value| {
-        let proof = key.proof(&host, "POST", &token_endpoint(&host), changes);
-        let request = http_client()
-            .post(format!("{}/oidc/token", host.base))
-            .basic_auth(&ada.application.id, ada.application.secret.as_ref())
-            .header("DPoP", proof)
-            .form(&own);
-        let response = request.response().await;
-        let nonces: Vec<String> = response
-            .headers()
-            .get_all("dpop-nonce")
-            .iter()
-            .map(|nonce| nonce.to_str().expect("text").to_owned())
-            .collect();
-        let status = response.status();
-        let body: Value = response.json().await.unwrap_or_default();
-        (status, body, nonces)
-    };
-    let (status, answer, nonces) = send(json!({})).await;
-    assert_eq!(
-        (status, &answer["error"]),
-        (StatusCode::BAD_REQUEST, &json!("use_dpop_nonce"))
-    );
-    let [nonce] = nonces.as_slice() else {
-        panic!("{nonces:?}")
-    };
-    // The client's clock is wrong by an hour.
-    let late = assent_model::clock::Clock::now(&*host.clock).seconds() - 3600;
-    let (status, answer, nonces) = send(json!({"nonce": nonce, "iat": late})).await;
-    assert_eq!(status, StatusCode::OK, "{answer}");
-    assert_eq!(nonces.len(), 1, "the next nonce");
-    let token = answer["access_token"].text().to_owned();
-    let proof = key.proof_with_token(&host, "GET", &userinfo(&host), &token);
-    let (status, error, challenge) = me(&host.base, &format!("DPoP {token}"), &[&proof]).await;
-    assert_eq!(
-        (status, error.as_str()),
-        (StatusCode::UNAUTHORIZED, "use_dpop_nonce")
-    );
-    assert!(
-        challenge.starts_with("DPoP error=\"use_dpop_nonce\""),
-        "{challenge}"
-    );
-    let changed = format!("{}A", &nonce[..nonce.len() - 1]);
-    for wrong in ["", "unknown", &changed, &"A".repeat(32)] {
-        let (_, answer, _) = send(json!({"nonce": wrong})).await;
-        assert_eq!(answer["error"], "use_dpop_nonce", "{wrong}");
-    }
-    host.advance(6 * 60);
-    let (_, answer, _) = send(json!({"nonce": nonce})).await;
-    assert_eq!(answer["error"], "use_dpop_nonce", "an old nonce");
-}
-
-/// Pages of single-page applications read the nonce.
-#[tokio::test]
-async fn browsers_may_send_proofs_and_read_nonces() {
-    let host = TestHost::start().await;
-    let body = json!({
-        "name": "Pages", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"],
-    });
-    host.admin_ok(Method::POST, "/applications", body).await;
-    for path in ["/oidc/token", "/oidc/par", "/oidc/me"] {
-        let response = http_client()
-            .request(Method::OPTIONS, format!("{}{path}", host.base))
-            .header("Origin", "https://spa.example")
-            .header("Access-Control-Request-Method", "POST")
-            .header("Access-Control-Request-Headers", "dpop")
-            .response()
-            .await;
-        let allowed = response.headers()["access-control-allow-headers"]
-            .to_str()
-            .expect("text");
-        assert!(allowed.contains("dpop"), "{path}: {allowed}");
-        let request = http_client().post(format!("{}{path}", host.base));
-        let response = request
-            .header("Origin", "https://spa.example")
-            .response()
-            .await;
-        let exposed = response.headers()["access-control-expose-headers"]
-            .to_str()
-            .expect("text");
-        assert!(exposed.contains("dpop-nonce"), "{path}: {exposed}");
-    }
-}
-
-/// A service account may bind its tokens for the admin API.
-#[tokio::test]
-async fn the_admin_api_accepts_bound_tokens_with_a_proof() {
-    let host = TestHost::start().await;
-    let body = json!({
-        "name": "Robot", "application_type": "web", "redirect_uris": [],
-        "grant_types": ["client_credentials"], "admin_scopes": ["admin:read"],
-        "dpop_bound_access_tokens": true,
-    });
-    let created = host.admin_ok(Method::POST, "/applications", body).await;
-    let path = format!("/applications/{}/secret/rotate", created["id"].text());
-    let secret = host.admin_ok(Method::POST, &path, Value::Null).await;
-    let robot = Application {
-        id: created["id"].text().to_owned(),
-        secret: secret["client_secret"].as_str().map(str::to_owned),
-        redirect_uri: String::new(),
-    };
-    let key = Arc::new(ProofKey::generate());
-    let proof = key.proof(&host, "POST", &token_endpoint(&host), json!({}));
-    let form = [
-        ("grant_type", "client_credentials"),
-        ("scope", "admin:read"),
-    ];
-    let (status, tokens) = ask(&host.base, &robot, &form, &[&proof]).await;
-    assert_eq!(status, StatusCode::OK, "{tokens}");
-    let token = tokens["access_token"].text();
-    let base = host.issuer().replace("/oidc", "");
-    let read = async |authorization: String, proof: Option<String>| {
-        let mut request = http_client()
-            .get(format!("{}/admin/api/v1/users?limit=1", host.base))
-            .header("Authorization", authorization);
-        if let Some(proof) = proof {
-            request = request.header("DPoP", proof);
-        }
-        request.response().await.status()
-    };
-    let proof =
-        |path: &str| Some(key.proof_with_token(&host, "GET", &format!("{base}{path}"), token));
-    let users = "/admin/api/v1/users";
-    assert_eq!(
-        read(format!("DPoP {token}"), proof(users)).await,
-        StatusCode::OK
-    );
-    for (authorization, proof) in [
-        (format!("Bearer {token}"), proof(users)),
-        (format!("Bearer {token}"), None),
-        (format!("DPoP {token}"), None),
-        (format!("DPoP {token}"), proof("/users")),
-    ] {
-        assert_eq!(read(authorization, proof).await, StatusCode::UNAUTHORIZED);
     }
 }

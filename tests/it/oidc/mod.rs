@@ -27,4 +27,5 @@ mod repeats;
 mod sealed_tokens;
 mod sender_constraints;
 mod session_state;
+mod signed_responses;
 pub mod token;

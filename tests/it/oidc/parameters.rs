@@ -715,7 +715,7 @@ async fn discovery_lists_the_supported_authorization_parameters() {
     let document: Value = get(url).await.read_json().await;
     assert_eq!(
         document["response_modes_supported"],
-        json!(["query", "form_post"])
+        json!(["query", "form_post", "jwt", "query.jwt", "form_post.jwt"])
     );
     assert_eq!(
         document["prompt_values_supported"],

@@ -519,10 +519,12 @@ async fn no_credentials_are_stored(database: Database) {
     assert!(!request_uri.contains(digest.as_str()));
 }
 
-/// Anybody can push requests of a public application. Their number is bounded, and the newest stay.
+/// Any client can push requests of a public application. Their number is bounded, and the newest stay.
 #[both_databases]
 async fn the_pushed_requests_of_an_application_are_bounded(database: Database) {
-    let host = TestHost::start_on(database).await;
+    // The limit of an address would end the test sooner.
+    let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 0, burst = 1 }\n";
+    let host = TestHost::start_on_with(database, settings).await;
     let native = host.native_application().await;
     let insert = "INSERT INTO pushed_requests (id, digest, application_id, parameters, expires_at)
                   WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10500)
@@ -554,5 +556,54 @@ async fn the_pushed_requests_of_an_application_are_bounded(database: Database) {
     assert!(
         page.location().path().starts_with("/login/"),
         "the newest stays"
+    );
+}
+
+/// A public application is not authenticated, so an address pushes as often as it opens login pages.
+#[tokio::test]
+async fn the_pushed_requests_of_an_address_are_limited_for_public_applications() {
+    let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 1, burst = 3 }\n";
+    let host = TestHost::start_with_settings(settings).await;
+    let (web, native) = (
+        host.web_application().await,
+        host.native_application().await,
+    );
+    for _ in 0..3 {
+        pushed(&host, &native, &[]).await;
+    }
+    let (status, answer) = push(&host.base, &native, &[]).await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (
+            StatusCode::TOO_MANY_REQUESTS,
+            &json!("temporarily_unavailable")
+        )
+    );
+    pushed(&host, &web, &[]).await;
+}
+
+/// Only what the authorization endpoint reads is stored, and not more than it may be.
+#[tokio::test]
+async fn unknown_parameters_are_not_stored() {
+    let host = TestHost::start().await;
+    let web = host.web_application().await;
+    let long = "\u{1}".repeat(8000);
+    let changes = [
+        ("x", Some(long.as_str())),
+        ("code_verifier", Some("secret")),
+        ("dpop_jkt", Some("")),
+    ];
+    pushed(&host, &web, &changes).await;
+    let stored: (String,) = assent_store::sql::query_as("SELECT parameters FROM pushed_requests")
+        .fetch_one(&mut host.connection().await)
+        .await
+        .expect("a row");
+    assert!(stored.0.len() < 1000, "{}", stored.0.len());
+    assert!(!stored.0.contains("code_verifier"));
+    // Control characters take six times their space.
+    let (status, answer) = push(&host.base, &web, &[("login_hint", Some(&long))]).await;
+    assert_eq!(
+        (status, &answer["error"]),
+        (StatusCode::BAD_REQUEST, &json!("invalid_request"))
     );
 }

@@ -126,6 +126,46 @@ async fn tokens_of_any_method_are_bound_to_the_certificate_by_setting() {
     assert_ne!(other, bound, "each certificate has its own tokens");
 }
 
+/// A stolen token is useless at UserInfo without the certificate, whatever the authentication method.
+#[tokio::test]
+async fn a_bound_token_needs_its_certificate_at_userinfo() {
+    let it = fixture().await;
+    let ada = it.host.ada().await;
+    let path = format!("/applications/{}", ada.application.id);
+    let change = json!({"tls_client_certificate_bound_access_tokens": true});
+    it.host.admin_ok(Method::PATCH, &path, change).await;
+    let code = ada
+        .sign_in(&crate::harness::Browser::new(&it.host.base))
+        .await;
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", code.as_str()),
+        ("redirect_uri", ada.application.redirect_uri.as_str()),
+        ("code_verifier", crate::harness::VERIFIER),
+    ];
+    let request = it.with.post(format!("{}/oidc/token", it.base)).form(&form);
+    let request = request.basic_auth(&ada.application.id, ada.application.secret.as_ref());
+    let tokens: Value = request.response().await.json().await.expect("tokens");
+    let token = tokens["access_token"].text();
+    let at_alias = format!("{}/oidc/me", it.base);
+    let usual = format!("{}/oidc/me", it.host.base);
+    for (by, address, expected) in [
+        (&it.with, &at_alias, StatusCode::OK),
+        (&it.other, &at_alias, StatusCode::UNAUTHORIZED),
+        (&it.without, &at_alias, StatusCode::UNAUTHORIZED),
+        (&it.without, &usual, StatusCode::UNAUTHORIZED),
+    ] {
+        let response = by.get(address).bearer_auth(token).response().await;
+        assert_eq!(response.status(), expected, "{address}");
+    }
+    // A public application has no certificate of its own.
+    let native = it.host.native_application().await;
+    let change = json!({"tls_client_certificate_bound_access_tokens": true});
+    let path = format!("/applications/{}", native.id);
+    let (status, problem) = it.host.admin(Method::PATCH, &path, change).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+}
+
 /// An application that authenticates with its certificate may have unbound tokens, and those of a DPoP key.
 #[tokio::test]
 async fn tokens_of_a_certificate_are_unbound_by_setting() {

@@ -16,6 +16,11 @@ pub const PROOF_ALGORITHMS: [&str; 5] = ["ES256", "PS256", "EdDSA", "ES384", "ES
 /// The longest proof, in bytes.
 const LONGEST: usize = 8 * 1024;
 
+/// The longest modulus and exponent of an RSA key, in characters of base64url: 4,096 and 32 bits. Any client can send a
+/// proof, and a longer key costs milliseconds.
+const LONGEST_MODULUS: usize = 683;
+const LONGEST_EXPONENT: usize = 6;
+
 /// A JWT whose own key verified its signature.
 #[derive(Clone, Debug)]
 pub struct SelfSigned {
@@ -56,6 +61,12 @@ pub fn read_proof(token: &str) -> Result<SelfSigned, Rejection> {
         .unwrap_or_default()
         .to_owned();
     normalise_numbers(&kind, &mut key).map_err(|_| "its jwk cannot be used here")?;
+    let length = |name: &str| key.get(name).and_then(Value::as_str).map_or(0, str::len);
+    if length("n") > LONGEST_MODULUS || length("e") > LONGEST_EXPONENT {
+        return Err(
+            "its RSA key is longer than 4,096 bits, or has an exponent of more than 32 bits",
+        );
+    }
     let verifier = verifier(algorithm, &key).ok_or("its jwk does not fit its alg")?;
     let (payload, _) = jwt::decode_with_verifier(token, &*verifier)
         .map_err(|_| "its signature does not match its jwk, or its claims are malformed")?;

@@ -1,4 +1,4 @@
-//! The keys that sign ID tokens and logout tokens.
+//! The keys that sign ID tokens, logout tokens and responses.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -26,6 +26,13 @@ pub enum TokenType {
     /// A logout token (OpenID Connect Back-Channel Logout 1.0 section 2.4).
     #[strum(serialize = "logout+jwt")]
     LogoutToken,
+    /// An introspection response (RFC 9701 section 5).
+    #[strum(serialize = "token-introspection+jwt")]
+    Introspection,
+    /// An authorization response (JARM) or a UserInfo response. Their standards name no type, and clients accept none
+    /// but that of ID tokens, so they have no `typ`. They are no ID tokens here.
+    #[strum(serialize = "")]
+    Response,
 }
 assent_model::enum_texts!(TokenType);
 
@@ -36,6 +43,8 @@ pub struct IdTokenKey {
     key_id: String,
     id_token_header: String,
     logout_token_header: String,
+    introspection_header: String,
+    response_header: String,
 }
 
 impl IdTokenKey {
@@ -48,7 +57,10 @@ impl IdTokenKey {
         let rsa = key.rsa()?;
         let public = VerificationKey::new(algorithm, rsa.n().to_owned()?, rsa.e().to_owned()?)?;
         let header = |token_type: TokenType| {
-            let header = json!({"alg": algorithm.as_str(), "typ": token_type.as_str(), "kid": public.key_id()});
+            let header = match token_type.as_str() {
+                "" => json!({"alg": algorithm.as_str(), "kid": public.key_id()}),
+                name => json!({"alg": algorithm.as_str(), "typ": name, "kid": public.key_id()}),
+            };
             URL_SAFE_NO_PAD.encode(header.to_string())
         };
         let scheme = match algorithm {
@@ -60,6 +72,8 @@ impl IdTokenKey {
             key_id: public.key_id().to_owned(),
             id_token_header: header(TokenType::IdToken),
             logout_token_header: header(TokenType::LogoutToken),
+            introspection_header: header(TokenType::Introspection),
+            response_header: header(TokenType::Response),
         };
         Ok((private, public))
     }
@@ -95,6 +109,8 @@ impl IdTokenKey {
         let header = match token_type {
             TokenType::IdToken => &self.id_token_header,
             TokenType::LogoutToken => &self.logout_token_header,
+            TokenType::Introspection => &self.introspection_header,
+            TokenType::Response => &self.response_header,
         };
         let payload = Value::Object(claims).to_string();
         let mut token = String::with_capacity(header.len() + payload.len() * 4 / 3 + 360);

@@ -1,14 +1,16 @@
-//! Access tokens that a client presents at a protected endpoint: bearer tokens (RFC 6750), and those that are bound to a
-//! key of the client (RFC 8705 section 3, RFC 9449 section 7).
+//! Access tokens that a client presents at a protected endpoint: bearer tokens (RFC 6750), and those that are bound to
+//! a key of the client (RFC 8705 section 3, RFC 9449 section 7).
 
 use crate::domain::{InternalError, Services};
 use crate::oidc::dpop::proof;
 use crate::oidc::dpop::proof::{ProofError, ProofHeader, ProvenRequest};
 use crate::oidc::error::Reason;
 use crate::oidc::tokens::{Presented, PresentedText, ValidAccess};
+use assent_model::saml::MessageClaim;
 use assent_model::scope::Scope;
 use assent_model::secret::Digest;
 use assent_model::token_binding::TokenBinding;
+use assent_store::ReplayCheck;
 
 /// The reason why a bearer token was rejected (RFC 6750 section 3.1).
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +113,17 @@ pub struct BearerToken<'a> {
     pub method: &'a str,
     /// The path of the request.
     pub path: &'a str,
+    /// Where the proof is used once.
+    pub proof_use: ProofUse,
+}
+
+/// Where a proof is used once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProofUse {
+    /// At this instance, in its memory: at UserInfo, which changes nothing.
+    OnThisInstance,
+    /// On every instance, by a write to the database.
+    OnEveryInstance,
 }
 
 /// Returns the grant of an access token, if the token is valid and the caller proves to hold the key to which it is
@@ -124,7 +137,7 @@ pub async fn accept(
 ) -> Result<ValidAccess, BearerError> {
     let text = PresentedText::access(services, shown.token).ok_or(BearerError::InvalidToken)?;
     if let PresentedText::Access(token) = &text {
-        check_binding(services, shown, token.grant.binding)?;
+        check_binding(services, shown, token.grant.binding).await?;
     }
     let presented = Presented::read(services, text).await?;
     let found = presented.into_valid_access(services).await?;
@@ -132,7 +145,7 @@ pub async fn accept(
 }
 
 /// Checks that the caller holds the key of the token. A token that is bound to a DPoP key is no bearer token.
-fn check_binding(
+async fn check_binding(
     services: &Services,
     shown: BearerToken<'_>,
     binding: Option<TokenBinding>,
@@ -158,13 +171,32 @@ fn check_binding(
                     "the token is bound to another key",
                 ));
             }
-            match services.used_proofs.use_once(&proof.claim, services.now()) {
-                true => Ok(()),
-                false => Err(BearerError::InvalidProof(
-                    "it was used before: its jti must be new each time",
-                )),
-            }
+            use_proof(services, shown.proof_use, &proof.claim).await
         }
         (None | Some(_), _) => Err(BearerError::InvalidToken),
+    }
+}
+
+/// Uses a proof, once.
+async fn use_proof(
+    services: &Services,
+    proof_use: ProofUse,
+    claim: &MessageClaim,
+) -> Result<(), BearerError> {
+    let outcome = match proof_use {
+        ProofUse::OnThisInstance => services
+            .used_proofs
+            .use_once(claim, services.now())
+            .ok_or(BearerError::Busy)?,
+        ProofUse::OnEveryInstance => {
+            let claimed = services.store.claim_message(*claim).await;
+            claimed.map_err(InternalError::from)?
+        }
+    };
+    match outcome {
+        ReplayCheck::FirstUse => Ok(()),
+        ReplayCheck::Replayed => Err(BearerError::InvalidProof(
+            "it was used before: its jti must be new each time",
+        )),
     }
 }

@@ -13,8 +13,10 @@ use super::tokens::{Presented, PresentedText};
 use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{ClaimSubject, subject_of};
+use crate::domain::claims::token_claims::IssuerClaims;
 use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
+use crate::keys::TokenType;
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
@@ -164,6 +166,31 @@ pub async fn introspect(
         }),
         more,
     })))
+}
+
+/// Returns a response as a JWT for the application that asked (RFC 9701 section 5).
+///
+/// # Errors
+/// If the signing key fails.
+pub fn signed(
+    services: &Services,
+    client: &AuthenticatedClient,
+    introspection: &Introspection,
+) -> Result<String, InternalError> {
+    let settings = &client.application.settings;
+    let now = services.now();
+    let IssuerClaims { iss, aud } = IssuerClaims::new(services, &client.application);
+    let claims = [
+        ("iss", json!(iss)),
+        ("aud", json!(aud)),
+        ("iat", json!(now.seconds())),
+        ("token_introspection", json!(introspection)),
+    ];
+    let claims = claims.map(|(name, value)| (name.to_owned(), value));
+    let algorithm = settings.introspection_algorithm;
+    let algorithm = algorithm.unwrap_or(settings.id_token_algorithm);
+    let key = services.key_ring.signer(algorithm, now);
+    Ok(key.sign(claims.into_iter().collect(), TokenType::Introspection)?)
 }
 
 /// Returns the claims that plugins add for resource servers. Returns `None` if a plugin denies the user.

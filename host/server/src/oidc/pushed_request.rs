@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::authorize;
-use super::authorize::{AuthorizeError, CheckFailure, RequestSource, Unanswerable, UnusablePush};
+use super::authorize::source::RequestSource;
+use super::authorize::{AuthorizeError, CheckFailure, Unanswerable, UnusablePush};
 use super::client_auth::AuthenticatedClient;
 use super::dpop::proof;
 use super::error::{AuthorizeErrorCode, TokenError};
@@ -24,8 +25,31 @@ use assent_telemetry::SPANS;
 const URN: &str = "urn:ietf:params:oauth:request_uri:";
 /// The time in which a browser must begin the sign-in.
 const LIFETIME: Duration = Duration::from_secs(90);
-/// The parameters that authenticate the application. They are not stored.
-const OF_CLIENT: [&str; 3] = ["client_secret", "client_assertion", "client_assertion_type"];
+/// The parameters that the authorization endpoint reads. No others are stored, such as those that authenticate the
+/// application.
+const STORED: [&str; 19] = [
+    "redirect_uri",
+    "response_type",
+    "response_mode",
+    "scope",
+    "state",
+    "nonce",
+    "prompt",
+    "max_age",
+    "login_hint",
+    "id_token_hint",
+    "acr_values",
+    "claims",
+    "ui_locales",
+    "request",
+    "request_uri",
+    "registration",
+    "code_challenge",
+    "code_challenge_method",
+    "dpop_jkt",
+];
+/// The largest stored request, in bytes of JSON. The longest hint is one half of it.
+const LARGEST: usize = 30 * 1024;
 
 /// The response to a pushed request (RFC 9126 section 2.2).
 #[derive(Debug, Serialize)]
@@ -79,7 +103,9 @@ fn bound(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<Vec<(String, String)>, TokenError> {
-    let mut pairs = parameters.pairs(|name| !OF_CLIENT.contains(&name) && name != "client_id");
+    let mut pairs = parameters.pairs(|name| STORED.contains(&name));
+    // An empty parameter counts as missing.
+    pairs.retain(|(_, value)| !value.is_empty());
     pairs.push(("client_id".to_owned(), client.application.id.to_string()));
     let key = client.proof.map(|proof| proof.key.to_base64url());
     match (key, parameters.get("dpop_jkt")) {
@@ -90,6 +116,11 @@ fn bound(
             ));
         }
         _ => {}
+    }
+    if serde_json::to_vec(&pairs).is_ok_and(|text| text.len() > LARGEST) {
+        return Err(TokenError::InvalidRequest(format!(
+            "the parameters together are longer than {LARGEST} bytes"
+        )));
     }
     Ok(pairs)
 }

@@ -2,19 +2,30 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::bearer::{BearerError, BearerToken, accept};
 use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
+use crate::domain::claims::token_claims::IssuerClaims;
 use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
+use crate::keys::TokenType;
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::scope::{Scope, Scopes};
 use assent_plugin_host::{Fault, MapFailureKind, PluginSet, Sink};
 use assent_store::{TokenFamily, UserAccount};
 use assent_telemetry::SPANS;
+
+/// A response (OpenID Connect Core section 5.3.2).
+#[derive(Debug)]
+pub enum UserInfo {
+    /// JSON.
+    Plain(Arc<Map<String, Value>>),
+    /// A JWT, if the application has `userinfo_signed_response_alg`.
+    Signed(String),
+}
 
 /// The token, application and user of a UserInfo request.
 struct Inquiry {
@@ -29,11 +40,25 @@ struct Inquiry {
 /// # Errors
 /// [`BearerError`] if the token is not valid or the server fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.userinfo")]
-pub async fn claims(
-    services: &Services,
-    shown: BearerToken<'_>,
-) -> Result<Arc<Map<String, Value>>, BearerError> {
+pub async fn respond(services: &Services, shown: BearerToken<'_>) -> Result<UserInfo, BearerError> {
     let inquiry = inquire(services, shown).await?;
+    let claims = claims(services, &inquiry).await?;
+    let Some(algorithm) = inquiry.application.settings.userinfo_algorithm else {
+        return Ok(UserInfo::Plain(claims));
+    };
+    let IssuerClaims { iss, aud } = IssuerClaims::new(services, &inquiry.application);
+    let mut claims = Map::clone(&claims);
+    claims.insert("iss".to_owned(), json!(iss));
+    claims.insert("aud".to_owned(), json!(aud));
+    let key = services.key_ring.signer(algorithm, services.now());
+    let signed = key.sign(claims, TokenType::Response);
+    Ok(UserInfo::Signed(signed.map_err(InternalError::from)?))
+}
+
+async fn claims(
+    services: &Services,
+    inquiry: &Inquiry,
+) -> Result<Arc<Map<String, Value>>, BearerError> {
     let plugins = services.plugins.set();
     let key = ResultKey::new(
         inquiry.family.id,
@@ -47,7 +72,7 @@ pub async fn claims(
     if let Some(found) = results.get(&plugins, &inquiry.application, &key, now) {
         return Ok(found);
     }
-    let made = map(services, &plugins, &inquiry).await?;
+    let made = map(services, &plugins, inquiry).await?;
     let claims = Arc::new(made.claims.clone());
     results.insert(&plugins, key, now, &made.steps, Arc::clone(&claims));
     Ok(claims)

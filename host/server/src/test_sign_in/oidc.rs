@@ -11,7 +11,7 @@ use crate::domain::sign_in::test_sign_in;
 use crate::domain::sign_in::test_sign_in::DerivedValue;
 use crate::domain::sign_in::test_sign_in::record;
 use crate::domain::{InternalError, Services};
-use crate::oidc::bearer::{BearerToken, TokenScheme};
+use crate::oidc::bearer::{BearerToken, ProofUse, TokenScheme};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::dpop::proof::ProofHeader;
 use crate::oidc::grant::authorization_code;
@@ -312,6 +312,7 @@ async fn userinfo(
         proof: ProofHeader::Missing,
         method: "GET",
         path: "/oidc/me",
+        proof_use: ProofUse::OnThisInstance,
     };
     let (note, result) = match userinfo::traced_claims(services, bearer).await {
         Ok(made) => {

@@ -223,7 +223,7 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
     let certificate = certificate(&own);
     let sha256 = hex::encode(openssl::sha::sha256(&certificate.to_der().expect("DER")));
     let words = |words: &str| words.to_owned();
-    vec![
+    let mut table = vec![
         (
             "name",
             json!("Changed"),
@@ -364,30 +364,28 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             words("It must use PKCE"),
         ),
         (
-            "require_pushed_authorization_requests",
-            json!(true),
-            none.clone(),
-            words("require_pushed_authorization_requests true"),
-        ),
-        (
-            "tls_client_certificate_bound_access_tokens",
-            json!(true),
-            none.clone(),
-            words("tls_client_certificate_bound_access_tokens true"),
-        ),
-        (
-            "dpop_bound_access_tokens",
-            json!(true),
-            none.clone(),
-            words("dpop_bound_access_tokens true"),
-        ),
-        (
             "admin_scopes",
             json!(["admin:users"]),
-            none,
+            none.clone(),
             words("It has the admin scopes admin:users"),
         ),
-    ]
+    ];
+    let switches = [
+        "require_pushed_authorization_requests",
+        "tls_client_certificate_bound_access_tokens",
+        "dpop_bound_access_tokens",
+    ];
+    let algorithms = [
+        "authorization_signed_response_alg",
+        "userinfo_signed_response_alg",
+        "introspection_signed_response_alg",
+    ];
+    table.extend(switches.map(|name| (name, json!(true), none.clone(), format!("{name} true"))));
+    table.extend(algorithms.map(|name| {
+        let words = format!("{name} “PS256”");
+        (name, json!("PS256"), none.clone(), words)
+    }));
+    table
 }
 
 /// Each member of a service provider, as for clients.

@@ -181,6 +181,33 @@ const protection = (type) =>
           }),
         ]
       : []),
+    signature('authorization_signed_response_alg', 'Signature of sign-in responses', 'As for ID tokens', {
+      hint: 'For requests with response_mode=jwt.',
+    }),
+    signature('userinfo_signed_response_alg', 'Signature of UserInfo', 'None: plain JSON'),
+    ...(type === 'web'
+      ? [signature('introspection_signed_response_alg', 'Signature of introspections', 'As for ID tokens')]
+      : []),
+  );
+
+/**
+ * An algorithm of signatures.
+ * @template {string} Name
+ * @param {Name} name
+ * @param {string} label
+ * @param {string} otherwise what applies without an algorithm
+ * @param {{ hint?: string }} [more]
+ */
+const signature = (name, label, otherwise, more = {}) =>
+  select(
+    name,
+    label,
+    [
+      ['', otherwise],
+      ['RS256', 'RS256'],
+      ['PS256', 'PS256'],
+    ],
+    { ...more, none: null },
   );
 
 /** PKCE of a web application. Other types always need it. */

@@ -16,10 +16,10 @@ use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::fetch_metadata::is_cross_site;
 use crate::http::oidc::client_certificate::ClientCertificate;
-use crate::http::oidc::dpop_header::proof_header;
+use crate::http::oidc::dpop_header::{PROOF, dpop_challenge, proof_header, with_nonce};
 use crate::http::operations::rate_limits;
 use crate::http::problem::{Problem, ProblemKind};
-use crate::oidc::bearer::{self, BearerError, BearerToken};
+use crate::oidc::bearer::{self, BearerError, BearerToken, ProofUse};
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::{SessionId, UserId};
 use assent_model::login::LocalPage;
@@ -77,9 +77,10 @@ pub(in crate::http) async fn authorize(
     next: Next,
 ) -> Response {
     let (mut parts, body) = request.into_parts();
+    let has_proof = parts.headers.contains_key(PROOF);
     let (caller, session) = match caller(&services, &mut parts).await {
         Ok(known) => known,
-        Err(problem) => return problem.into_response(),
+        Err(rejection) => return with_nonce(&services, has_proof, rejection.into_response()),
     };
     let mut request = Request::from_parts(parts, body);
     request.extensions_mut().insert(caller.by.clone());
@@ -87,7 +88,36 @@ pub(in crate::http) async fn authorize(
     if let Some(session) = session {
         request.extensions_mut().insert(session);
     }
-    next.run(request).await
+    with_nonce(&services, has_proof, next.run(request).await)
+}
+
+/// The rejection of a caller.
+enum Rejection {
+    Problem(Problem),
+    /// The DPoP proof is missing or not valid.
+    Proof(BearerError),
+}
+
+impl From<Problem> for Rejection {
+    fn from(problem: Problem) -> Self {
+        Self::Problem(problem)
+    }
+}
+
+impl IntoResponse for Rejection {
+    fn into_response(self) -> Response {
+        match self {
+            Self::Problem(problem) => problem.into_response(),
+            Self::Proof(error) => {
+                let mut response = unauthenticated(&error.to_string()).into_response();
+                if let Ok(challenge) = HeaderValue::from_str(&dpop_challenge(&error)) {
+                    let headers = response.headers_mut();
+                    headers.insert(header::WWW_AUTHENTICATE, challenge);
+                }
+                response
+            }
+        }
+    }
 }
 
 /// Prevents caches from storing responses of the API.
@@ -103,20 +133,19 @@ pub(in crate::http) async fn never_stored(request: Request, next: Next) -> Respo
 async fn caller(
     services: &Arc<Services>,
     parts: &mut axum::http::request::Parts,
-) -> Result<(Caller, Option<ConsoleSession>), Problem> {
+) -> Result<(Caller, Option<ConsoleSession>), Rejection> {
     let Ok(browser) = Browser::from_request_parts(parts, services).await;
     let from = browser.origin();
     if !parts.headers.contains_key(header::AUTHORIZATION) {
-        return by_session(services, &browser, parts)
-            .await
-            .map(|(caller, session)| (caller, Some(session)));
+        let (caller, session) = by_session(services, &browser, parts).await?;
+        return Ok((caller, Some(session)));
     }
     let header = parts
         .headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok());
     let Ok((scheme, token)) = bearer::token_of(header) else {
-        return Err(unknown_token());
+        return Err(unknown_token().into());
     };
     let token = &token.to_owned();
     let found = if token.starts_with(prefix::ACCESS) {
@@ -136,20 +165,25 @@ async fn caller(
             proof: proof_header(&parts.headers),
             method: parts.method.as_str(),
             path: path.path(),
+            proof_use: ProofUse::OnEveryInstance,
         };
         by_service_account(services, shown, from).await?
     } else {
-        match admin::admin_token(services, token).await? {
+        match admin::admin_token(services, token)
+            .await
+            .map_err(Problem::from)?
+        {
             AdminTokenCheck::Valid(token) => Some(Caller {
                 by: AuditContext::new(Actor::AdminToken(token), from),
                 principal: Principal::AdminToken,
             }),
-            AdminTokenCheck::Damaged => return Err(unauthenticated(DAMAGED)),
-            AdminTokenCheck::Expired => return Err(unauthenticated(EXPIRED)),
+            AdminTokenCheck::Damaged => return Err(unauthenticated(DAMAGED).into()),
+            AdminTokenCheck::Expired => return Err(unauthenticated(EXPIRED).into()),
             AdminTokenCheck::Unknown => None,
         }
     };
-    found.map(|caller| (caller, None)).ok_or_else(unknown_token)
+    let caller = found.ok_or_else(unknown_token)?;
+    Ok((caller, None))
 }
 
 const DAMAGED: &str = "the token is damaged: a part of it is missing or was changed; copy the whole output of \
@@ -172,15 +206,19 @@ async fn by_service_account(
     services: &Services,
     shown: BearerToken<'_>,
     from: Origin,
-) -> Result<Option<Caller>, Problem> {
+) -> Result<Option<Caller>, Rejection> {
     let grant = match bearer::accept(services, shown).await {
         Ok(found) => found.grant,
-        Err(BearerError::Internal(error)) => return Err(error.into()),
+        Err(BearerError::Internal(error)) => return Err(Problem::from(error).into()),
+        Err(error @ (BearerError::InvalidProof(_) | BearerError::UseNonce)) => {
+            return Err(Rejection::Proof(error));
+        }
         Err(_) => return Ok(None),
     };
     match &grant.scopes {
         TokenScopes::Admin(scopes) => {
-            Ok(admin::service_account(services, grant.application, scopes, from).await?)
+            let found = admin::service_account(services, grant.application, scopes, from).await;
+            Ok(found.map_err(Problem::from)?)
         }
         TokenScopes::Oidc(_) => Ok(None),
     }

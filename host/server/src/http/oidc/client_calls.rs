@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER,
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -39,7 +39,13 @@ pub(crate) struct AuthenticatedForm {
     client: AuthenticatedClient,
     parameters: Parameters,
     presented: Option<Presented>,
+    /// Whether the application accepts a signed introspection response.
+    accepts_jwt: bool,
+    from: Network,
 }
+
+/// The type of a signed introspection response (RFC 9701 section 5).
+const INTROSPECTION_JWT: &str = "application/token-introspection+jwt";
 
 impl FromRequest<Arc<Services>> for AuthenticatedForm {
     type Rejection = Response;
@@ -59,6 +65,10 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
         let is_form = is_form(request.headers());
         let credentials = request.headers().get(AUTHORIZATION).cloned();
         let proofs = proofs_of(request.headers());
+        let accepted = request.headers().get_all(ACCEPT).iter();
+        let accepts_jwt = accepted
+            .map(text_of)
+            .any(|line| line.contains(INTROSPECTION_JWT));
         // The rules of the token endpoint are the strictest.
         let endpoint = endpoint_at(request.uri().path()).unwrap_or(ClientEndpoint::Token);
         let body = Bytes::from_request(request, services)
@@ -94,6 +104,8 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 client,
                 parameters,
                 presented,
+                accepts_jwt,
+                from,
             })
         };
         called.await.map_err(|error| {
@@ -121,6 +133,7 @@ pub(crate) async fn token(
         client,
         parameters,
         presented,
+        ..
     } = called;
     let response = match grant::exchange(&services, &client, &parameters, presented).await {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
@@ -138,8 +151,23 @@ pub(crate) async fn push(
     called: AuthenticatedForm,
 ) -> Response {
     let AuthenticatedForm {
-        client, parameters, ..
+        client,
+        parameters,
+        from,
+        ..
     } = called;
+    // A public application is not authenticated, so a request is limited like that of a login page, which it replaces.
+    if !client
+        .application
+        .settings
+        .application_type
+        .is_confidential()
+    {
+        let limit = &services.rate_limits.login_pages_per_ip;
+        if let Err(exhausted) = limit.count_call(&from, services.now()) {
+            return rate_limits::too_many_calls("pushed requests", exhausted);
+        }
+    }
     let response = match pushed_request::push(&services, &client, &parameters).await {
         Ok(pushed) => never_stored((StatusCode::CREATED, Json(pushed)).into_response()),
         Err(error) => {
@@ -197,9 +225,22 @@ pub(crate) async fn introspect(
         client,
         parameters,
         presented,
+        accepts_jwt,
+        ..
     } = called;
-    match introspection::introspect(&services, &client, &parameters, presented).await {
-        Ok(introspection) => never_stored(Json(introspection).into_response()),
+    let reply = async {
+        let introspection =
+            introspection::introspect(&services, &client, &parameters, presented).await?;
+        Ok(match accepts_jwt {
+            false => Json(introspection).into_response(),
+            true => {
+                let signed = introspection::signed(&services, &client, &introspection)?;
+                ([(CONTENT_TYPE, INTROSPECTION_JWT)], signed).into_response()
+            }
+        })
+    };
+    match reply.await {
+        Ok(response) => never_stored(response),
         Err(error) => error_response(&services, &error),
     }
 }
@@ -213,6 +254,7 @@ pub(crate) async fn revoke(
         client,
         parameters,
         presented,
+        ..
     } = called;
     match revocation::revoke(&services, &client, &parameters, presented).await {
         Ok(()) => never_stored(StatusCode::OK.into_response()),
@@ -269,11 +311,8 @@ pub(crate) fn is_endpoint(path: &str) -> bool {
 /// method, a response that took too long.
 pub(crate) fn in_its_words(response: Response) -> Response {
     let status = response.status();
-    let is_json = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .is_some_and(|kind| kind == "application/json");
-    if is_json {
+    let kind = response.headers().get(CONTENT_TYPE);
+    if kind.is_some_and(|kind| kind == "application/json" || kind == INTROSPECTION_JWT) {
         return response;
     }
     let (error, description) = match status {

@@ -5,6 +5,8 @@ use axum::response::Response;
 
 use crate::domain::Services;
 use crate::http::reply::fault_in_words;
+use crate::keys::self_signed::PROOF_ALGORITHMS;
+use crate::oidc::bearer::BearerError;
 use crate::oidc::dpop::nonce;
 use crate::oidc::dpop::proof::ProofHeader;
 
@@ -21,6 +23,17 @@ pub(crate) fn proof_header(headers: &HeaderMap) -> ProofHeader<'_> {
         // A header that is not text must fail as a proof, and must not count as missing.
         (Some(line), None) => ProofHeader::One(line.to_str().unwrap_or_default()),
         (Some(_), Some(_)) => ProofHeader::Repeated,
+    }
+}
+
+/// Returns the challenge for this error (RFC 9449 section 7.1).
+pub(crate) fn dpop_challenge(error: &BearerError) -> String {
+    let algorithms = PROOF_ALGORITHMS.join(" ");
+    match error.code() {
+        Some(code) => {
+            format!("DPoP error=\"{code}\", error_description=\"{error}\", algs=\"{algorithms}\"")
+        }
+        None => format!("DPoP algs=\"{algorithms}\""),
     }
 }
 

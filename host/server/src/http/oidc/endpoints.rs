@@ -18,7 +18,7 @@ use crate::domain::sign_in::test_sign_in;
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::{authorization, is_form};
 use crate::http::oidc::client_certificate::ClientCertificate;
-use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
+use crate::http::oidc::dpop_header::{PROOF, dpop_challenge, proof_header, with_nonce};
 use crate::http::page_error::{ErrorTexts, PageError};
 use crate::http::page_routes::Visitor;
 use crate::http::pages::OperatorDetail;
@@ -28,15 +28,15 @@ use crate::http::sign_in::login;
 use crate::http::sign_in::login::no_login::disabled_application;
 use crate::http::sign_in::test_sign_in::open_test_sign_in;
 use crate::http::{operator_details, request_id};
-use crate::keys::self_signed::PROOF_ALGORITHMS;
 use crate::messages::Message;
 use crate::oidc::authorize::answer::{AuthenticatedAuthorization, AuthorizeOutcome};
+use crate::oidc::authorize::source::RequestSource;
 use crate::oidc::authorize::{
-    self, AcceptedAuthorization, AuthorizeError, RequestSource, Unanswerable, UnusablePush, answer,
-    interaction,
+    self, AcceptedAuthorization, AuthorizeError, Unanswerable, UnusablePush, answer, interaction,
 };
-use crate::oidc::bearer::{BearerError, BearerToken, TokenScheme, token_of};
+use crate::oidc::bearer::{BearerError, BearerToken, ProofUse, TokenScheme, token_of};
 use crate::oidc::parameters::Parameters;
+use crate::oidc::userinfo::UserInfo;
 use crate::oidc::{discovery, pushed_request, userinfo};
 use assent_model::id::LoginId;
 use assent_model::login::LoginRequest;
@@ -200,11 +200,13 @@ async fn unanswerable(services: &Services, why: &Unanswerable) -> PageError {
         Unanswerable::NoRedirectUri(_) => Message::new("error-request-no-address"),
         Unanswerable::RedirectUri { .. } => Message::new("error-request-address"),
         Unanswerable::Request => Message::new("error-request-unreadable"),
-        Unanswerable::PushedRequest(why, _) => Message::new(match why {
-            UnusablePush::Unknown => "error-request-unknown",
-            UnusablePush::Expired => "error-request-expired",
-            UnusablePush::Used => "error-request-replay",
-        }),
+        Unanswerable::PushedRequest(UnusablePush::Unknown, _) => {
+            Message::new("error-request-unknown")
+        }
+        Unanswerable::PushedRequest(UnusablePush::Expired, _) => {
+            Message::new("error-request-expired")
+        }
+        Unanswerable::PushedRequest(UnusablePush::Used, _) => Message::new("error-request-replay"),
     };
     ErrorTexts {
         status: StatusCode::BAD_REQUEST,
@@ -267,11 +269,13 @@ pub(crate) async fn me(
             proof,
             method: method.as_str(),
             path: "/oidc/me",
+            proof_use: ProofUse::OnThisInstance,
         };
-        userinfo::claims(&services, shown).await
+        userinfo::respond(&services, shown).await
     };
     let mut response = match reply.await {
-        Ok(claims) => Json(claims).into_response(),
+        Ok(UserInfo::Plain(claims)) => Json(claims).into_response(),
+        Ok(UserInfo::Signed(token)) => ([(CONTENT_TYPE, "application/jwt")], token).into_response(),
         Err(error) => bearer_error(&services, &error, &headers),
     };
     no_store(&mut response);
@@ -307,17 +311,11 @@ fn bearer_error(services: &Services, error: &BearerError, headers: &HeaderMap) -
         }
     };
     let challenges = match (error.code(), token_of(authorization(headers))) {
-        (Some(code), Ok((TokenScheme::Dpop, _))) => vec![format!(
-            "DPoP error=\"{code}\", error_description=\"{description}\", algs=\"{}\"",
-            PROOF_ALGORITHMS.join(" ")
-        )],
+        (Some(_), Ok((TokenScheme::Dpop, _))) => vec![dpop_challenge(error)],
         (Some(code), _) => vec![format!(
             "Bearer error=\"{code}\", error_description=\"{description}\""
         )],
-        (None, _) => vec![
-            "Bearer".to_owned(),
-            format!("DPoP algs=\"{}\"", PROOF_ALGORITHMS.join(" ")),
-        ],
+        (None, _) => vec!["Bearer".to_owned(), dpop_challenge(error)],
     };
     // The specification has the same status for a missing token.
     let body =

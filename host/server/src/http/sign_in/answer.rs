@@ -4,6 +4,7 @@ use axum::response::Response;
 use url::Url;
 
 use crate::domain::Services;
+use crate::http::page_error::PageError;
 use crate::http::pages::link::Link;
 use crate::http::pages::protocol::FormPostPage;
 use crate::http::reply::{layout, page_that_posts, see_other};
@@ -22,6 +23,10 @@ pub(crate) async fn deliver(
     answer: &AuthorizationAnswer,
     login: LoginId,
 ) -> Response {
+    let answer = match answer.in_its_form(services).await {
+        Ok(answer) => answer,
+        Err(error) => return PageError::from(error).render(services, language),
+    };
     match answer.delivery() {
         AnswerDelivery::Redirect(location) => see_other(&location),
         AnswerDelivery::Form {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
-use super::RequestSource;
+use super::source::RequestSource;
 use crate::domain::Services;
 use crate::domain::approvals::channel;
 use crate::domain::keys::signing_keys;
@@ -113,8 +113,8 @@ impl UncheckedRequest<'_> {
         Ok(())
     }
 
-    /// Requires a pushed request, if the application or the server does (RFC 9126 section 5). An administrator's test of
-    /// a sign-in needs none, because only the application can push one.
+    /// Requires a pushed request, if the application or the server does (RFC 9126 section 5). A test of a sign-in by an
+    /// administrator needs none, because only the application can push one.
     pub(super) fn pushed_if_required(
         &self,
         services: &Services,
@@ -179,16 +179,20 @@ impl UncheckedRequest<'_> {
         &self,
         redirect_uri: &CheckedRedirect,
     ) -> Result<(), CheckError> {
-        match self.parameters.get("response_mode") {
-            None | Some("query") => Ok(()),
-            Some("form_post") if redirect_uri.takes_forms() => Ok(()),
-            Some("form_post") => fail(
-                AuthorizeErrorCode::InvalidRequest,
-                "response_mode=form_post needs a redirect_uri that begins with https:// or http://",
-            ),
+        let Some(named) = self.parameters.get("response_mode") else {
+            return Ok(());
+        };
+        match ResponseMode::parse(named) {
+            Some(mode) if !mode.is_form() || redirect_uri.takes_forms() => Ok(()),
             Some(_) => fail(
                 AuthorizeErrorCode::InvalidRequest,
-                "response_mode must be query or form_post",
+                format!(
+                    "response_mode={named} needs a redirect_uri that begins with https:// or http://"
+                ),
+            ),
+            None => fail(
+                AuthorizeErrorCode::InvalidRequest,
+                "response_mode must be query, form_post, jwt, query.jwt or form_post.jwt",
             ),
         }
     }
@@ -413,8 +417,10 @@ pub(super) fn response_mode(
     parameters: &Parameters,
     redirect_uri: &CheckedRedirect,
 ) -> ResponseMode {
-    match parameters.get("response_mode") {
-        Some("form_post") if redirect_uri.takes_forms() => ResponseMode::FormPost,
-        _ => ResponseMode::Query,
-    }
+    let named = parameters
+        .get("response_mode")
+        .and_then(ResponseMode::parse);
+    named
+        .filter(|mode| !mode.is_form() || redirect_uri.takes_forms())
+        .unwrap_or(ResponseMode::Query)
 }

@@ -5,6 +5,7 @@ pub mod answer;
 mod checks;
 pub mod interaction;
 pub mod response;
+pub mod source;
 
 use response::AuthorizationAnswer;
 
@@ -12,13 +13,14 @@ use std::sync::Arc;
 
 use checks::is_printable;
 use response::Destination;
+use source::RequestSource;
 
 use super::error::AuthorizeErrorCode;
 use super::parameters::{Parameters, ParametersError};
 use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::id::Did;
-use assent_model::login::{AuthorizationRequest, PushedRequestUse};
+use assent_model::login::AuthorizationRequest;
 use assent_model::name::QuotedText;
 use assent_model::redirect::RedirectPolicy;
 use assent_telemetry::SPANS;
@@ -69,17 +71,6 @@ pub enum UnusablePush {
     /// A sign-in answered it.
     #[error("the pushed request was used before")]
     Used,
-}
-
-/// The way in which a request arrives.
-#[derive(Clone, Copy, Debug)]
-pub enum RequestSource {
-    /// A browser has its parameters.
-    Browser,
-    /// The application pushes it.
-    Pushing,
-    /// The application pushed it before.
-    Pushed(PushedRequestUse),
 }
 
 /// A request with a known redirect URI that fails a check.

@@ -1,7 +1,15 @@
 //! The authorization response, success or error, and its delivery to the application.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
 use super::super::error::AuthorizeErrorCode;
+use crate::domain::{InternalError, Services};
+use crate::keys::TokenType;
 use assent_model::id::Did;
+use assent_model::key::SigningAlgorithm;
 use assent_model::login::{AuthorizationRequest, ResponseMode};
 use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::CheckedRedirect;
@@ -12,6 +20,8 @@ pub struct AuthorizationAnswer {
     application: Did,
     redirect_uri: CheckedRedirect,
     mode: ResponseMode,
+    /// Whether it has an authorization code.
+    is_granted: bool,
     parameters: Vec<(&'static str, String)>,
 }
 
@@ -99,15 +109,53 @@ impl Destination {
             application,
             redirect_uri,
             mode,
+            is_granted: parameters.iter().any(|(name, _)| *name == "code"),
             parameters,
         }
     }
 }
 
+/// The lifetime of a response in a JWT (JARM section 2.1).
+const JWT_LIFETIME: Duration = Duration::from_secs(10 * 60);
+
 impl AuthorizationAnswer {
+    /// Returns the response with its parameters in a signed JWT, if the application requested that (JARM section 2).
+    ///
+    /// # Errors
+    /// If the database or the signing key fails.
+    pub async fn in_its_form(&self, services: &Services) -> Result<Cow<'_, Self>, InternalError> {
+        if !self.mode.is_signed() {
+            return Ok(Cow::Borrowed(self));
+        }
+        let application = services.store.application(&self.application).await?;
+        // A deleted application receives an error that any of our algorithms may sign.
+        let algorithm = application.map_or_else(SigningAlgorithm::default, |application| {
+            let settings = &application.settings;
+            settings
+                .authorization_response_algorithm
+                .unwrap_or(settings.id_token_algorithm)
+        });
+        let now = services.now();
+        let parameters = self.parameters.iter();
+        let mut claims: Map<String, Value> = parameters
+            .map(|(name, value)| ((*name).to_owned(), json!(value)))
+            .collect();
+        claims.insert("aud".to_owned(), json!(self.application));
+        claims.insert("exp".to_owned(), json!((now + JWT_LIFETIME).seconds()));
+        let key = services.key_ring.signer(algorithm, now);
+        let response = key.sign(claims, TokenType::Response)?;
+        Ok(Cow::Owned(Self {
+            application: self.application.clone(),
+            redirect_uri: self.redirect_uri.clone(),
+            mode: self.mode,
+            is_granted: self.is_granted,
+            parameters: vec![("response", response)],
+        }))
+    }
+
     /// Whether the response has an authorization code.
-    pub fn is_granted(&self) -> bool {
-        self.parameters.iter().any(|(name, _)| *name == "code")
+    pub const fn is_granted(&self) -> bool {
+        self.is_granted
     }
 
     /// The application that receives the response.
@@ -118,7 +166,7 @@ impl AuthorizationAnswer {
     /// The delivery of the response to the application.
     pub fn delivery(&self) -> AnswerDelivery<'_> {
         match self.mode {
-            ResponseMode::Query => {
+            ResponseMode::Query | ResponseMode::QueryJwt => {
                 let parameters: Vec<(&str, &str)> = self
                     .parameters
                     .iter()
@@ -126,7 +174,7 @@ impl AuthorizationAnswer {
                     .collect();
                 AnswerDelivery::Redirect(self.redirect_uri.with_query(&parameters))
             }
-            ResponseMode::FormPost => AnswerDelivery::Form {
+            ResponseMode::FormPost | ResponseMode::FormPostJwt => AnswerDelivery::Form {
                 redirect_uri: &self.redirect_uri,
                 fields: &self.parameters,
             },

@@ -20,7 +20,8 @@ pub(super) async fn exchange(
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     proof::use_once(services, client.proof).await?;
-    if let Some(epoch) = client.epoch {
+    // The use of a proof took time, in which the application and the epoch may have changed.
+    if let Some(epoch) = client.epoch.filter(|_| client.proof.is_none()) {
         return issue(services, client, epoch, parameters);
     }
     let mut client = client.clone();

@@ -166,8 +166,8 @@ pub const RESTORE_RULES: &[TableRule] = &[
     ),
     keep(
         "replay_cache",
-        "assertions that were used before the backup; assertions that were used since can be used again until they \
-         expire, at most five minutes after their creation",
+        "assertions and DPoP proofs that were used before the backup; those that were used since can be used again \
+         until they expire, at most seven minutes after their creation",
     ),
     empty(
         "consents",

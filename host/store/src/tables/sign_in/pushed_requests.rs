@@ -11,8 +11,8 @@ use crate::tables::sign_in::pushed_request_row::PushedRequest;
 use crate::{Result, Store, StoreError};
 use assent_model::id::{Did, PushedRequestId};
 
-/// The most pushed requests of one application. Above it the oldest are deleted, because anybody can push requests of a
-/// public client: a rejection of new ones would lock its users out.
+/// The most pushed requests of one application. Above it the oldest are deleted: any client can push requests of a
+/// public application, so a rejection of new ones would lock its users out.
 const OF_APPLICATION: i64 = 10_000;
 /// One of this many requests deletes the surplus of its application.
 const TURNS: u8 = 64;

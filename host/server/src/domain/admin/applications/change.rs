@@ -20,6 +20,10 @@ use assent_plugin_host::egress::Egress;
 /// The largest number of redirect URIs of one kind.
 const MOST_URIS: usize = 50;
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "each member of the description has its lines"
+)]
 pub(super) fn apply(
     services: &Services,
     application: &mut Application,
@@ -40,6 +44,9 @@ pub(super) fn apply(
         public_key,
         certificate,
         id_token_signed_response_alg,
+        authorization_signed_response_alg,
+        userinfo_signed_response_alg,
+        introspection_signed_response_alg,
         slim_id_token,
         session_state,
         subject_type: subject_kind,
@@ -96,6 +103,18 @@ pub(super) fn apply(
     set(
         &mut settings.id_token_algorithm,
         id_token_signed_response_alg,
+    );
+    set(
+        &mut settings.authorization_response_algorithm,
+        authorization_signed_response_alg,
+    );
+    set(
+        &mut settings.userinfo_algorithm,
+        userinfo_signed_response_alg,
+    );
+    set(
+        &mut settings.introspection_algorithm,
+        introspection_signed_response_alg,
     );
     set(&mut settings.slim_id_token, slim_id_token);
     set(&mut settings.session_state, session_state);
@@ -183,6 +202,15 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
             "lenient_assertion_audience",
             "expected false for an application with admin_scopes: the audience of its client assertions must be the \
              issuer",
+        ));
+    }
+    if settings.sender_constraint == SenderConstraint::Certificate
+        && !settings.application_type.is_confidential()
+    {
+        return Err(invalid(
+            "tls_client_certificate_bound_access_tokens",
+            "expected false: only a web application has a client certificate; an SPA or native application can use \
+             dpop_bound_access_tokens",
         ));
     }
     if settings.needs_pkce() && !settings.require_pkce {

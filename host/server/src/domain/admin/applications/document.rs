@@ -66,6 +66,12 @@ assent_model::resource! {
     protected(explained) omitted certificate: String,
     /// The algorithm that signs the ID tokens of the application.
     protected plain id_token_signed_response_alg: SigningAlgorithm,
+    /// The algorithm that signs authorization responses with `response_mode=jwt`; null for that of ID tokens.
+    protected removable authorization_signed_response_alg: SigningAlgorithm,
+    /// The algorithm that signs UserInfo responses; null for plain JSON.
+    protected removable userinfo_signed_response_alg: SigningAlgorithm,
+    /// The algorithm that signs introspection responses, if the request accepts a JWT; null for that of ID tokens.
+    protected removable introspection_signed_response_alg: SigningAlgorithm,
     /// Whether the claims of the scopes are only at UserInfo, and not in the ID tokens.
     harmless plain slim_id_token: bool,
     /// Whether the token response has `session_state`, with the value of the ID token's `sid`. Keycloak as a broker
@@ -169,6 +175,9 @@ impl ClientDocument {
             recipe,
             require_pkce,
             require_pushed_authorization_requests,
+            authorization_response_algorithm,
+            userinfo_algorithm,
+            introspection_algorithm,
             sender_constraint,
             admin_scopes,
         } = settings;
@@ -212,6 +221,9 @@ impl ClientDocument {
             jwks_uri,
             certificate,
             id_token_signed_response_alg: *id_token_algorithm,
+            authorization_signed_response_alg: *authorization_response_algorithm,
+            userinfo_signed_response_alg: *userinfo_algorithm,
+            introspection_signed_response_alg: *introspection_algorithm,
             slim_id_token: *slim_id_token,
             session_state: *session_state,
             subject_type,

@@ -6,7 +6,8 @@ use crate::domain::Services;
 use crate::domain::admin::Result;
 use crate::domain::admin::applications::ClientDocument;
 use crate::domain::admin::service_providers::{ServiceProviderDocument, default_service_provider};
-use assent_model::application::{Application, OidcSettings};
+use assent_model::application::{Application, OidcSettings, SenderConstraint};
+use assent_model::client_auth::ClientAuthMethod;
 use assent_model::group::Group;
 use assent_model::resource::Document;
 use assent_model::saml::ServiceProvider;
@@ -28,9 +29,14 @@ pub(super) fn service_provider(provider: &ServiceProvider) -> Members {
 
 /// Returns the members of a client that a manifest must name: those that differ from a new client.
 pub(super) fn named_of_client(known: &Application) -> Members {
+    let mut settings = OidcSettings::new(known.settings.application_type);
+    // A new client with this authentication method has bound tokens.
+    if known.settings.auth_method() == ClientAuthMethod::TlsClientCertificate {
+        settings.sender_constraint = SenderConstraint::Certificate;
+    }
     let new = Application {
         name: String::new(),
-        settings: OidcSettings::new(known.settings.application_type),
+        settings,
         ..known.clone()
     };
     without(client(known), &client(&new), &["application_type"])
