@@ -67,6 +67,8 @@ class RelyingParty {
   /** The state of a sign-in that has started. */
   #begun;
   #tokens;
+  /** The proofs of each request, if the application sends some. */
+  #proofs = {};
 
   static async configure(registration) {
     const party = new RelyingParty();
@@ -81,37 +83,46 @@ class RelyingParty {
       execute: [client.allowInsecureRequests],
       [client.customFetch]: registration.certificate_file ? fetchWithCertificate(registration) : undefined,
     });
+    const protection = registration.protection ?? [];
+    if (protection.includes('jarm')) client.useJwtResponseMode(party.#config);
+    if (protection.includes('dpop')) {
+      party.#proofs = { DPoP: client.getDPoPHandle(party.#config, await client.randomDPoPKeyPair('ES256')) };
+    }
     return party;
   }
 
   async authorize({ parameters }) {
     const [verifier, nonce, state] = [client.randomPKCECodeVerifier(), client.randomNonce(), client.randomState()];
     this.#begun = { pkceCodeVerifier: verifier, expectedNonce: nonce, expectedState: state, idTokenExpected: true };
-    const url = client.buildAuthorizationUrl(this.#config, {
+    const request = {
       redirect_uri: this.#registration.redirect_uri,
       code_challenge: await client.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
       nonce,
       state,
       ...parameters,
-    });
+    };
+    const url = this.#registration.protection?.includes('par')
+      ? await client.buildAuthorizationUrlWithPAR(this.#config, request, this.#proofs)
+      : client.buildAuthorizationUrl(this.#config, request);
     return { url: url.href };
   }
 
   async sign_in({ url, form }) {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     const answer = form ? new Request(url, { method: 'POST', body: form, headers }) : new URL(url);
-    return this.#received(await client.authorizationCodeGrant(this.#config, answer, this.#begun));
+    return this.#received(await client.authorizationCodeGrant(this.#config, answer, this.#begun, {}, this.#proofs));
   }
 
   async refresh() {
-    return this.#received(await client.refreshTokenGrant(this.#config, this.#tokens.refresh_token));
+    return this.#received(await client.refreshTokenGrant(this.#config, this.#tokens.refresh_token, {}, this.#proofs));
   }
 
   async #received(tokens) {
     this.#tokens = tokens;
     const claims = tokens.claims();
-    return { claims, userinfo: await client.fetchUserInfo(this.#config, tokens.access_token, claims.sub), tokens };
+    const userinfo = await client.fetchUserInfo(this.#config, tokens.access_token, claims.sub, this.#proofs);
+    return { claims, userinfo, tokens };
   }
 
   introspect() {

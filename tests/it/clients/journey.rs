@@ -27,10 +27,21 @@ impl Journey {
         authentication: Authentication,
         settings: Value,
     ) -> Self {
+        Self::protected(library, authentication, settings, &[]).await
+    }
+
+    /// Prepares the flow with protections of requests and tokens: `par`, `dpop` and `jarm`.
+    pub(super) async fn protected(
+        library: Library,
+        authentication: Authentication,
+        settings: Value,
+        protection: &[&str],
+    ) -> Self {
         let listener = (authentication == Authentication::TlsCertificate).then(Listener::new);
         let host = super::host(listener.as_ref().map_or("", |listener| &listener.settings)).await;
         let ada = host.ada().await;
         let mut registration = register(&host, authentication, settings).await;
+        registration.returned["protection"] = json!(protection);
         if let Some(listener) = &listener {
             registration.returned["trusted_file"] = json!(listener.certificate_file());
         }
@@ -65,18 +76,30 @@ impl Journey {
     /// Signs Ada in. Returns the data that the application received.
     pub(super) async fn sign_in(&mut self, parameters: Value) -> Value {
         let back = self.visit(parameters).await;
-        assert_eq!(back.parameter("iss"), self.host.issuer());
+        match self.is_protected_by("jarm") {
+            true => assert!(!back.parameter("response").is_empty()),
+            false => assert_eq!(back.parameter("iss"), self.host.issuer()),
+        }
         let known = self
             .relying_party
             .call("sign_in", json!({"url": back.location().as_str()}))
             .await;
         self.knows_ada(&known);
+        let expected = match self.is_protected_by("dpop") {
+            true => "dpop",
+            false => "bearer",
+        };
         assert_eq!(
             known["tokens"]["token_type"].text().to_lowercase(),
-            "bearer"
+            expected
         );
         assert_eq!(known["tokens"]["expires_in"], 3600);
         known
+    }
+
+    fn is_protected_by(&self, name: &str) -> bool {
+        let protection = self.registration.returned["protection"].as_array();
+        protection.is_some_and(|all| all.contains(&json!(name)))
     }
 
     /// Rotates the application's secret. The relying party does not receive the new one.
@@ -130,8 +153,15 @@ impl Journey {
             "{returned}"
         );
         // A token that was issued to the holder of a certificate is bound to it (RFC 8705 section 3).
-        let bound = self.registration.returned["method"] == Authentication::TlsCertificate.as_str();
-        assert_eq!(returned["cnf"]["x5t#S256"].is_string(), bound, "{returned}");
+        let by_dpop = self.is_protected_by("dpop");
+        let by_certificate =
+            self.registration.returned["method"] == Authentication::TlsCertificate.as_str();
+        assert_eq!(returned["cnf"]["jkt"].is_string(), by_dpop, "{returned}");
+        assert_eq!(
+            returned["cnf"]["x5t#S256"].is_string(),
+            by_certificate && !by_dpop,
+            "{returned}"
+        );
         self.relying_party.call("revoke", json!({})).await;
         // The revocation of the refresh token also revoked the access token.
         assert_eq!(
@@ -186,8 +216,18 @@ pub(super) async fn full_flow_with(
     authentication: Authentication,
     settings: Value,
 ) {
+    full_protected_flow(library, authentication, settings, &[]).await;
+}
+
+/// Runs all interactions with protections of requests and tokens.
+pub(super) async fn full_protected_flow(
+    library: Library,
+    authentication: Authentication,
+    settings: Value,
+    protection: &[&str],
+) {
     let scope = "openid profile email offline_access";
-    let mut journey = Journey::new(library, authentication, settings).await;
+    let mut journey = Journey::protected(library, authentication, settings, protection).await;
     let known = journey
         .sign_in(json!({"scope": scope, "prompt": "consent"}))
         .await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::journey::{Journey, as_itself, full_flow, full_flow_with};
+use super::journey::{Journey, as_itself, full_flow, full_flow_with, full_protected_flow};
 use super::registration::Authentication;
 use super::relying_party::Library::OpenidClient;
 
@@ -75,4 +75,32 @@ async fn openid_client_with_a_wrong_secret_is_rejected() {
         .attempt("sign_in", json!({"url": back.location().as_str()}))
         .await;
     assert_eq!(refused["error"], "invalid_client", "{refused}");
+}
+
+/// The settings of an application that pushes its requests, with tokens that are bound to a DPoP key.
+fn bound_to_a_key() -> serde_json::Value {
+    json!({"require_pushed_authorization_requests": true, "dpop_bound_access_tokens": true})
+}
+
+#[tokio::test]
+async fn openid_client_with_pushed_requests_and_proofs() {
+    for authentication in [
+        Authentication::PrivateKeyJwk,
+        Authentication::TlsCertificate,
+        Authentication::SecretBasic,
+        Authentication::None,
+    ] {
+        let protection = ["par", "dpop"];
+        full_protected_flow(OpenidClient, authentication, bound_to_a_key(), &protection).await;
+    }
+}
+
+#[tokio::test]
+async fn openid_client_with_signed_responses() {
+    let protection = ["par", "dpop", "jarm"];
+    let authentication = Authentication::PrivateKeyJwk;
+    full_protected_flow(OpenidClient, authentication, bound_to_a_key(), &protection).await;
+    let settings = json!({"require_pushed_authorization_requests": true});
+    let authentication = Authentication::TlsCertificate;
+    full_protected_flow(OpenidClient, authentication, settings, &["par", "jarm"]).await;
 }

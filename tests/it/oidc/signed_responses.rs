@@ -207,7 +207,7 @@ async fn userinfo_is_signed_by_setting() {
         assert_eq!(claims.remove("iss"), Some(json!(host.issuer())));
         assert_eq!(claims.remove("aud"), Some(json!(ada.application.id)));
         assert_eq!(Value::Object(claims), parse_json::<Value>(&plain));
-        // It is no ID token: nobody can use it as a hint.
+        // It is no ID token: no request may use it as a hint.
         let browser = Browser::new(&host.base);
         let hint = [("id_token_hint", Some(signed.as_str()))];
         let page = browser.get(&ada.application.request(&hint)).await;
