@@ -172,6 +172,7 @@ const ENDPOINTS = {
   discovery: 'Discovery and keys',
   introspection: 'Introspection',
   revocation: 'Revocation',
+  pushed_request: 'Pushed requests',
   sign_in: 'Sign-in pages',
   authenticator: 'Authenticator',
   portal: 'Portal',
