@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use assent::keys::{SealingKeys, SymmetricKey, TokenSealer};
 use assent::oidc::bearer;
+use assent::oidc::bearer::TokenScheme;
 use assent_model::id::{Did, UserId};
 use assent_model::secret::{Digest, Token};
 use assent_model::token::prefix;
@@ -74,10 +75,14 @@ fuzz_target!(|input: &[u8]| {
         SEALER.open_access(text).is_none() && SEALER.open_refresh(text).is_none(),
         "a token that was never sealed"
     );
-    if let Ok(token) = bearer::token_of(Some(text)) {
+    if let Ok((scheme, token)) = bearer::token_of(Some(text)) {
+        let name = match scheme {
+            TokenScheme::Bearer => "bearer ",
+            TokenScheme::Dpop => "dpop ",
+        };
         assert!(
-            text.get(..7)
-                .is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer "))
+            text.get(..name.len())
+                .is_some_and(|found| found.eq_ignore_ascii_case(name))
         );
         assert!(text.trim_end().ends_with(token));
     }
