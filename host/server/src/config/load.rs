@@ -298,7 +298,7 @@ mod tests {
             ),
             (
                 "nonsense = true",
-                "bootstrap, mail, saml, geoip, egress, plugins",
+                "bootstrap, mail, oidc, saml, geoip, egress, plugins",
             ),
         ] {
             let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));

@@ -245,9 +245,11 @@ mod tests {
         assert_eq!(unset("users", "create"), [""; 0]);
         let members = [
             "admin-scope",
+            "authorization-signed-response-alg",
             "backchannel-logout-uri",
             "certificate",
             "initiate-login-uri",
+            "introspection-signed-response-alg",
             "jwks",
             "jwks-uri",
             "post-logout-redirect-uri",
@@ -255,6 +257,7 @@ mod tests {
             "recipe",
             "redirect-uri",
             "sector-identifier",
+            "userinfo-signed-response-alg",
             "certificates",
             "custom-attribute",
             "default-relay-state",
