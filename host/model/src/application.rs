@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::administration::AdminScopes;
-use crate::client_auth::{ClientAuthMethod, ClientAuthentication};
+use crate::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::client_secret::ClientSecrets;
 use crate::clock::Timestamp;
 use crate::id::Did;
@@ -17,6 +17,10 @@ use crate::saml::ServiceProvider;
 use crate::scope::{Scope, Scopes};
 
 use crate::application_type::ApplicationType;
+
+pub mod security_profile;
+
+use security_profile::SecurityProfile;
 
 /// The protocol of an application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -267,6 +271,19 @@ pub struct OidcSettings {
     /// The authentication method of a web application. SPAs and native apps ignore it, because they cannot
     /// authenticate: see [`OidcSettings::auth_method`].
     pub authentication: ClientAuthentication,
+    /// The keys that verify request objects of an application that does not authenticate with keys: see
+    /// [`OidcSettings::signing_keys`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_keys: Option<ClientKeys>,
+    /// The addresses of request objects to which a request may refer (RFC 9101 section 5.2), without fragments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub request_uris: Vec<Url>,
+    /// Whether each authorization request must be a signed request object (RFC 9101).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_signed_request_object: bool,
+    /// The security profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub security_profile: Option<SecurityProfile>,
     /// The algorithm that signs the application's ID tokens.
     pub id_token_algorithm: SigningAlgorithm,
     /// Whether only UserInfo returns the claims of the scopes. ID tokens then omit them.
@@ -324,6 +341,10 @@ impl OidcSettings {
             scopes: Scope::DEFAULT.into_iter().collect(),
             grant_types: GrantType::ALL.into(),
             authentication: ClientAuthentication::default(),
+            request_keys: None,
+            request_uris: Vec::new(),
+            require_signed_request_object: false,
+            security_profile: None,
             id_token_algorithm: SigningAlgorithm::default(),
             slim_id_token: false,
             session_state: false,
@@ -379,6 +400,25 @@ impl OidcSettings {
             self.authentication.method()
         } else {
             ClientAuthMethod::None
+        }
+    }
+
+    /// The algorithms of this server's signatures for the application.
+    pub fn response_algorithms(&self) -> impl Iterator<Item = SigningAlgorithm> {
+        let further = [
+            self.authorization_response_algorithm,
+            self.userinfo_algorithm,
+            self.introspection_algorithm,
+        ];
+        std::iter::once(self.id_token_algorithm).chain(further.into_iter().flatten())
+    }
+
+    /// Returns the keys that verify the application's request objects: those with which it authenticates, or else those
+    /// that are registered for this.
+    pub const fn signing_keys(&self) -> Option<&ClientKeys> {
+        match &self.authentication {
+            ClientAuthentication::PrivateKeyJwt(keys) => Some(keys),
+            _ => self.request_keys.as_ref(),
         }
     }
 

@@ -61,7 +61,7 @@ impl fmt::Debug for KeyMaterial {
 /// The purpose of a key. Each purpose has its own keys (RFC 8725 section 3.1: one key, one algorithm).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyPurpose {
-    /// Signs ID tokens and logout tokens: RSA of 2048 bits.
+    /// Signs ID tokens, logout tokens and responses: RSA of 2048 bits, P-256 or Ed25519, by its algorithm.
     IdToken(SigningAlgorithm),
     /// Identifies this server to push services (VAPID, RFC 8292): P-256. It has one permanent key.
     Push,
@@ -69,17 +69,29 @@ pub enum KeyPurpose {
 
 impl KeyPurpose {
     /// All purposes.
-    pub const ALL: [Self; 3] = [
+    pub const ALL: [Self; 5] = [
         Self::IdToken(SigningAlgorithm::Rs256),
         Self::IdToken(SigningAlgorithm::Ps256),
+        Self::IdToken(SigningAlgorithm::Es256),
+        Self::IdToken(SigningAlgorithm::EdDsa),
         Self::Push,
     ];
+
+    /// Whether the purpose has a key from the first start. The keys of other purposes are created at their first use.
+    pub const fn has_key_at_start(self) -> bool {
+        match self {
+            Self::IdToken(algorithm) => algorithm.has_key_at_start(),
+            Self::Push => true,
+        }
+    }
 
     /// Returns the name in the database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::IdToken(SigningAlgorithm::Rs256) => "id_token",
             Self::IdToken(SigningAlgorithm::Ps256) => "id_token_ps256",
+            Self::IdToken(SigningAlgorithm::Es256) => "id_token_es256",
+            Self::IdToken(SigningAlgorithm::EdDsa) => "id_token_eddsa",
             Self::Push => "push",
         }
     }
@@ -100,7 +112,7 @@ impl FromStr for KeyPurpose {
     }
 }
 
-/// A signature algorithm of ID tokens (RFC 7518 section 3.1).
+/// A signature algorithm of ID tokens (RFC 7518 section 3.1, RFC 8037 section 3.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(strum::Display, strum::IntoStaticStr, strum::VariantArray)]
@@ -113,12 +125,26 @@ pub enum SigningAlgorithm {
     Rs256,
     /// RSASSA-PSS with SHA-256.
     Ps256,
+    /// ECDSA on P-256 with SHA-256.
+    Es256,
+    /// Ed25519.
+    #[serde(rename = "EdDSA")]
+    #[strum(serialize = "EdDSA")]
+    EdDsa,
 }
 crate::enum_texts!(SigningAlgorithm);
 
+impl SigningAlgorithm {
+    /// Whether each installation has a key of this algorithm. One of the others is created when an application chooses
+    /// it.
+    pub const fn has_key_at_start(self) -> bool {
+        matches!(self, Self::Rs256 | Self::Ps256)
+    }
+}
+
 /// A text that is not the name of a supported algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected RS256 or PS256")]
+#[error("expected RS256, PS256, ES256 or EdDSA")]
 pub struct SigningAlgorithmError;
 
 impl FromStr for SigningAlgorithm {

@@ -332,7 +332,7 @@ pub fn mailer(settings: &Settings) -> Result<Option<Mailer>, StartError> {
         .map_err(StartError::Mail)
 }
 
-/// Returns all signing keys, after it added a new key for each purpose without a key that may sign.
+/// Returns all signing keys, after it added a new key for each purpose in use without a key that may sign.
 async fn with_first_keys(
     store: &Store,
     sealing: &SealingKeys,
@@ -345,7 +345,8 @@ async fn with_first_keys(
             .iter()
             .filter(|key| key.purpose == purpose)
             .collect();
-        if own.iter().any(|key| key.may_sign()) {
+        let is_used = purpose.has_key_at_start() || !own.is_empty();
+        if !is_used || own.iter().any(|key| key.may_sign()) {
             continue;
         }
         let last = own

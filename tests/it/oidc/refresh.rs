@@ -397,6 +397,7 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
             .rotate(RotationRequest {
                 family,
                 counter: 0,
+                stays_valid: false,
                 access,
                 retry_admitted_since: since,
                 retain_until: now,

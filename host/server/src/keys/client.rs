@@ -13,7 +13,7 @@ use openssl::x509::X509;
 use serde_json::{Map, Value, json};
 
 use super::armour::{Block, blocks, first_certificate, has_private_key, is_certificate};
-use super::jws_verifier::{ASYMMETRIC, verifier};
+use super::jws_verifier::verifier;
 use super::key_set::{ClientKeyError, ReadKeySet, usable_key};
 use assent_model::client_auth::RegisteredCertificate;
 use assent_model::id::Did;
@@ -23,8 +23,8 @@ use assent_model::secret::Digest;
 /// section 3.2).
 pub const SYMMETRIC: [&str; 1] = ["HS256"];
 
-/// The longest accepted assertion, in bytes.
-const LONGEST: usize = 8 * 1024;
+/// The longest accepted JWT, in bytes.
+const LONGEST: usize = 15 * 1024;
 
 /// The reason why a token is invalid. The application's developer receives the message, which is general on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +58,7 @@ pub fn key_of_pem(pem: &str) -> Result<Map<String, Value>, ClientKeyError> {
         return Err(ClientKeyError::Private);
     }
     let key = blocks(pem).iter().find_map(public_key);
-    jwk(&key.ok_or(ClientKeyError::NotPem)?)
+    jwk_of_key(&key.ok_or(ClientKeyError::NotPem)?)
 }
 
 /// Returns the public key of an object. Without a label it is a key or a certificate.
@@ -162,7 +162,11 @@ pub fn thumbprint(key: &Map<String, Value>) -> Option<Digest> {
     Some(Digest::sha256(text.as_bytes()))
 }
 
-fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, ClientKeyError> {
+/// Returns a public key as a JSON Web Key.
+///
+/// # Errors
+/// [`ClientKeyError`] if the kind of key cannot be used here.
+pub(super) fn jwk_of_key(key: &PKey<Public>) -> Result<Map<String, Value>, ClientKeyError> {
     let number = |number: &openssl::bn::BigNumRef, length: i32| {
         number
             .to_vec_padded(length)
@@ -203,13 +207,17 @@ fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, ClientKeyError> {
     usable_key(&value).map_err(|_| ClientKeyError::Kind)
 }
 
-/// Returns the claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are ignored.
+/// Returns the claims of a JWT that one of these keys signed with an accepted algorithm. `jku`, `x5u`, `x5c` and `jwk` in its header are ignored.
 /// An unknown `crit` is an error (RFC 7515 section 4.1.11).
 ///
 /// # Errors
 /// [`JwtError`] if the token is malformed, or none of the keys signed it.
-pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Value>, JwtError> {
-    let (algorithm, kid) = header(token, &ASYMMETRIC)?;
+pub fn verify(
+    token: &str,
+    keys: &[Map<String, Value>],
+    accepted: &[&str],
+) -> Result<Map<String, Value>, JwtError> {
+    let (algorithm, kid) = header(token, accepted)?;
     let named = |key: &&Map<String, Value>| match (&kid, key.get("kid").and_then(Value::as_str)) {
         (Some(wanted), Some(known)) => wanted == known,
         _ => true,
@@ -240,17 +248,18 @@ fn decode(token: &str, verifier: &dyn JwsVerifier) -> Option<Map<String, Value>>
         .map(|(payload, _)| payload.into())
 }
 
+/// Returns the header of a token, of which nothing is verified.
+pub fn header_of(token: &str) -> Option<Map<String, Value>> {
+    let first = token.split('.').next()?;
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(first).ok()?).ok()
+}
+
 /// Returns the algorithm and the key identifier in a token's header, if the algorithm is one of these.
 fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), JwtError> {
     if token.len() > LONGEST {
         return Err(JwtError::Malformed);
     }
-    let first = token.split('.').next().unwrap_or_default();
-    let bytes = URL_SAFE_NO_PAD
-        .decode(first)
-        .map_err(|_| JwtError::Malformed)?;
-    let header: Map<String, Value> =
-        serde_json::from_slice(&bytes).map_err(|_| JwtError::Malformed)?;
+    let header = header_of(token).ok_or(JwtError::Malformed)?;
     let algorithm = header
         .get("alg")
         .and_then(Value::as_str)

@@ -8,7 +8,7 @@ use crate::keys::sealing::SealingKeys;
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 use assent_model::id::Did;
-use assent_model::key::KeyPurpose;
+use assent_model::key::{KeyPurpose, SigningAlgorithm};
 
 /// Generates a private key for a purpose, in sealed form. An RSA key may take a second of a core, so it is generated
 /// outside the async threads.
@@ -28,8 +28,11 @@ pub async fn generate(
 
 fn private_key(purpose: KeyPurpose) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     let key = match purpose {
-        KeyPurpose::IdToken(_) => PKey::from_rsa(openssl::rsa::Rsa::generate(2048)?)?,
-        KeyPurpose::Push => {
+        KeyPurpose::IdToken(SigningAlgorithm::Rs256 | SigningAlgorithm::Ps256) => {
+            PKey::from_rsa(openssl::rsa::Rsa::generate(2048)?)?
+        }
+        KeyPurpose::IdToken(SigningAlgorithm::EdDsa) => PKey::generate_ed25519()?,
+        KeyPurpose::IdToken(SigningAlgorithm::Es256) | KeyPurpose::Push => {
             let group = openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)?;
             PKey::from_ec_key(openssl::ec::EcKey::generate(&group)?)?
         }

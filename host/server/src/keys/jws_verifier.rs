@@ -4,8 +4,18 @@ use josekit::jwk::Jwk;
 use josekit::jws::{ES256, ES384, ES512, EdDSA, JwsVerifier, PS256, RS256};
 use serde_json::{Map, Value};
 
-/// The algorithms of `private_key_jwt`.
+use assent_model::application::security_profile::SecurityProfile;
+
+/// The algorithms of assertions and request objects.
 pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
+
+/// Returns the algorithms with which an application with this profile signs.
+pub const fn signing_algorithms(profile: Option<SecurityProfile>) -> &'static [&'static str] {
+    match profile {
+        Some(profile) => profile.algorithms(),
+        None => &ASYMMETRIC,
+    }
+}
 
 /// Returns the verifier of this algorithm with this key. `None` if the key is of another kind, or for another use.
 pub(super) fn verifier(algorithm: &str, key: &Map<String, Value>) -> Option<Box<dyn JwsVerifier>> {

@@ -73,8 +73,8 @@ pub struct KnownKey {
 #[derive(Debug)]
 struct RingState {
     reading: Reading,
-    rs256: Line,
-    ps256: Line,
+    /// Those of the algorithms that have keys.
+    lines: Vec<Line>,
     published: RwLock<Option<Arc<PublishedKeySet>>>,
 }
 
@@ -102,7 +102,7 @@ impl KeyRing {
     /// Opens the ring with these keys. Keys for other purposes than ID tokens are ignored.
     ///
     /// # Errors
-    /// [`KeyError`] if a key cannot be unsealed, or an algorithm has no key.
+    /// [`KeyError`] if a key cannot be unsealed, or an algorithm that needs a key has none.
     pub fn open(keys: &[SigningKey], sealing: &SealingKeys) -> Result<Self, KeyError> {
         let state = RingState::open(Reading(0), keys, sealing, None)?;
         Ok(Self {
@@ -155,9 +155,9 @@ impl KeyRing {
             .is_ok()
     }
 
-    /// Returns the key that signs at `now`.
-    pub fn signer(&self, algorithm: SigningAlgorithm, now: Timestamp) -> Arc<IdTokenKey> {
-        self.state().line(algorithm).signer(now)
+    /// Returns the key that signs at `now`. `None` if the algorithm has no key.
+    pub fn signer(&self, algorithm: SigningAlgorithm, now: Timestamp) -> Option<Arc<IdTokenKey>> {
+        self.state().line(algorithm).map(|line| line.signer(now))
     }
 
     /// Returns the key set (RFC 7517 section 5) with the current, the next and the retired signing keys. The signing
@@ -190,7 +190,9 @@ impl KeyRing {
         ahead: Duration,
         now: Timestamp,
     ) -> bool {
-        is_next_due(&self.state().line(algorithm).times, rotation, ahead, now)
+        self.state()
+            .line(algorithm)
+            .is_some_and(|line| is_next_due(&line.times, rotation, ahead, now))
     }
 
     /// Returns all keys, by algorithm and in the order of their stages.
@@ -230,20 +232,27 @@ impl RingState {
                 .filter(|key| key.purpose == KeyPurpose::IdToken(algorithm));
             let opened =
                 own.map(|key| RingKey::open(algorithm, key, sealing, before.get(&key.id).copied()));
-            Line::new(algorithm, opened.collect::<Result<_, KeyError>>()?)
+            let opened: Vec<RingKey> = opened.collect::<Result<_, KeyError>>()?;
+            match opened.is_empty() && !algorithm.has_key_at_start() {
+                true => Ok(None),
+                false => Line::new(algorithm, opened).map(Some),
+            }
         };
+        let lines: Vec<Option<Line>> = SigningAlgorithm::ALL
+            .into_iter()
+            .map(line)
+            .collect::<Result<_, KeyError>>()?;
         Ok(Self {
             reading,
-            rs256: line(SigningAlgorithm::Rs256)?,
-            ps256: line(SigningAlgorithm::Ps256)?,
+            lines: lines.into_iter().flatten().collect(),
             published: RwLock::default(),
         })
     }
 
     fn all_keys(&self, now: Timestamp) -> Vec<KnownKey> {
-        SigningAlgorithm::ALL
-            .into_iter()
-            .flat_map(|algorithm| self.line(algorithm).all_keys(now))
+        self.lines
+            .iter()
+            .flat_map(|line| line.all_keys(now))
             .collect()
     }
 
@@ -272,15 +281,12 @@ impl RingState {
         Arc::clone(published.insert(fresh))
     }
 
-    const fn line(&self, algorithm: SigningAlgorithm) -> &Line {
-        match algorithm {
-            SigningAlgorithm::Rs256 => &self.rs256,
-            SigningAlgorithm::Ps256 => &self.ps256,
-        }
+    fn line(&self, algorithm: SigningAlgorithm) -> Option<&Line> {
+        self.lines.iter().find(|line| line.algorithm == algorithm)
     }
 
     fn keys(&self) -> impl Iterator<Item = &RingKey> {
-        self.rs256.keys.iter().chain(&self.ps256.keys)
+        self.lines.iter().flat_map(|line| &line.keys)
     }
 
     fn live_key(&self, key_id: &str) -> Option<&VerificationKey> {

@@ -2,8 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use josekit::JoseError;
+use josekit::jws::{ES256, EdDSA, JwsSigner};
 use openssl::error::ErrorStack;
+use openssl::pkey::{PKey, Private};
 use serde_json::{Map, Value, json};
+use zeroize::Zeroizing;
 
 use super::generation::open;
 use super::verification::VerificationKey;
@@ -14,7 +18,12 @@ use assent_model::rsa_signer::{RsaScheme, RsaSigner};
 /// The error of a token that could not be signed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot sign a token: {0}")]
-pub struct SigningError(#[from] ErrorStack);
+pub enum SigningError {
+    /// OpenSSL failed.
+    Rsa(#[from] ErrorStack),
+    /// The library for JSON Web Signatures failed.
+    Jws(#[from] JoseError),
+}
 
 /// The type of a signed token (`typ`, RFC 7515 section 4.1.9), so that tokens of different types are not confused (RFC
 /// 8725 section 3.11).
@@ -36,10 +45,41 @@ pub enum TokenType {
 }
 assent_model::enum_texts!(TokenType);
 
-/// A private key that signs tokens: RSA of 2048 bits, for one algorithm.
+/// The signer of one algorithm. RSA, the default of applications, has its own, which keeps its contexts.
+#[derive(Clone, Debug)]
+enum Signer {
+    Rsa(RsaSigner),
+    Other(Box<dyn JwsSigner>),
+}
+
+impl Signer {
+    fn open(algorithm: SigningAlgorithm, key: PKey<Private>) -> Result<Self, KeyError> {
+        let der = || key.private_key_to_pkcs8().map(Zeroizing::new);
+        let unfit = |error: JoseError| KeyError::Form(error.to_string());
+        Ok(match algorithm {
+            SigningAlgorithm::Rs256 => Self::Rsa(RsaSigner::new(key, RsaScheme::Pkcs1)),
+            SigningAlgorithm::Ps256 => Self::Rsa(RsaSigner::new(key, RsaScheme::Pss)),
+            SigningAlgorithm::Es256 => {
+                Self::Other(Box::new(ES256.signer_from_der(&*der()?).map_err(unfit)?))
+            }
+            SigningAlgorithm::EdDsa => {
+                Self::Other(Box::new(EdDSA.signer_from_der(&*der()?).map_err(unfit)?))
+            }
+        })
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, SigningError> {
+        Ok(match self {
+            Self::Rsa(signer) => signer.sign(message)?,
+            Self::Other(signer) => signer.sign(message)?,
+        })
+    }
+}
+
+/// A private key that signs tokens, for one algorithm.
 #[derive(Clone, Debug)]
 pub struct IdTokenKey {
-    signer: RsaSigner,
+    signer: Signer,
     key_id: String,
     id_token_header: String,
     logout_token_header: String,
@@ -54,8 +94,8 @@ impl IdTokenKey {
         sealing: &SealingKeys,
     ) -> Result<(Self, VerificationKey), KeyError> {
         let key = open(KeyPurpose::IdToken(algorithm), sealed, sealing)?;
-        let rsa = key.rsa()?;
-        let public = VerificationKey::new(algorithm, rsa.n().to_owned()?, rsa.e().to_owned()?)?;
+        let public = PKey::public_key_from_der(&key.public_key_to_der()?)?;
+        let public = VerificationKey::new(algorithm, &public)?;
         let header = |token_type: TokenType| {
             let header = match token_type.as_str() {
                 "" => json!({"alg": algorithm.as_str(), "kid": public.key_id()}),
@@ -63,12 +103,8 @@ impl IdTokenKey {
             };
             URL_SAFE_NO_PAD.encode(header.to_string())
         };
-        let scheme = match algorithm {
-            SigningAlgorithm::Rs256 => RsaScheme::Pkcs1,
-            SigningAlgorithm::Ps256 => RsaScheme::Pss,
-        };
         let private = Self {
-            signer: RsaSigner::new(key, scheme),
+            signer: Signer::open(algorithm, key)?,
             key_id: public.key_id().to_owned(),
             id_token_header: header(TokenType::IdToken),
             logout_token_header: header(TokenType::LogoutToken),
@@ -97,7 +133,7 @@ impl IdTokenKey {
     }
 
     /// Signs claims as a JWT (RFC 7519, in the compact form of RFC 7515 section 7.1). A signature takes a quarter of a
-    /// millisecond. That is less than the cost of a switch to another thread, because all threads sign.
+    /// millisecond at most. That is less than the cost of a switch to another thread, because all threads sign.
     ///
     /// # Errors
     /// [`SigningError`] if the cryptographic library fails.

@@ -1,60 +1,55 @@
-//! The public keys that verify tokens.
+//! The public keys that verify tokens of this server.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use openssl::bn::BigNum;
-use openssl::error::ErrorStack;
-use openssl::hash::MessageDigest;
+use josekit::jws::JwsVerifier;
 use openssl::pkey::{PKey, Public};
-use openssl::rsa::{Padding, Rsa};
-use openssl::sign::{RsaPssSaltlen, Verifier};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::KeyError;
+use super::client::{jwk_of_key, thumbprint};
+use super::jws_verifier::verifier;
 use assent_model::key::SigningAlgorithm;
 
 /// A public key, for one algorithm.
 #[derive(Clone, Debug)]
 pub(super) struct VerificationKey {
     algorithm: SigningAlgorithm,
-    key: PKey<Public>,
+    verifier: Box<dyn JwsVerifier>,
     key_id: String,
     jwk: Value,
 }
 
 impl VerificationKey {
-    pub(super) fn new(
-        algorithm: SigningAlgorithm,
-        modulus: BigNum,
-        exponent: BigNum,
-    ) -> Result<Self, KeyError> {
-        let n = URL_SAFE_NO_PAD.encode(modulus.to_vec());
-        let e = URL_SAFE_NO_PAD.encode(exponent.to_vec());
-        // The key is named by its JWK thumbprint (RFC 7638).
-        let canonical = format!(r#"{{"e":"{e}","kty":"RSA","n":"{n}"}}"#);
-        let key_id = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(canonical.as_bytes()));
-        let jwk = json!({"kty": "RSA", "use": "sig", "alg": algorithm.as_str(), "kid": key_id, "n": n, "e": e});
-        let key = PKey::from_rsa(Rsa::from_public_components(modulus, exponent)?)?;
-        Ok(Self {
-            algorithm,
-            key,
-            key_id,
-            jwk,
-        })
+    pub(super) fn new(algorithm: SigningAlgorithm, key: &PKey<Public>) -> Result<Self, KeyError> {
+        let members = jwk_of_key(key).map_err(|error| KeyError::Form(error.to_string()))?;
+        Self::of_members(algorithm, members)
     }
 
     /// Returns the key of a JSON Web Key (RFC 7517) that [`Self::jwk`] returned.
     pub(super) fn from_jwk(algorithm: SigningAlgorithm, jwk: &Value) -> Result<Self, KeyError> {
-        let number = |member: &str| {
-            let bytes = jwk
-                .get(member)
-                .and_then(Value::as_str)
-                .and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
-            let bytes = bytes
-                .ok_or_else(|| KeyError::Form(format!("{member} is not a number in base64url")))?;
-            Ok::<_, KeyError>(BigNum::from_slice(&bytes)?)
-        };
-        Self::new(algorithm, number("n")?, number("e")?)
+        let members = jwk.as_object().cloned().unwrap_or_default();
+        Self::of_members(algorithm, members)
+    }
+
+    fn of_members(
+        algorithm: SigningAlgorithm,
+        mut members: Map<String, Value>,
+    ) -> Result<Self, KeyError> {
+        let unfit = || KeyError::Form(format!("it is not a key for {algorithm}"));
+        // The key is named by its JWK thumbprint (RFC 7638).
+        let key_id = thumbprint(&members).ok_or_else(unfit)?.to_base64url();
+        for (member, value) in [
+            ("use", "sig"),
+            ("alg", algorithm.as_str()),
+            ("kid", key_id.as_str()),
+        ] {
+            members.insert(member.to_owned(), json!(value));
+        }
+        Ok(Self {
+            algorithm,
+            verifier: verifier(algorithm.as_str(), &members).ok_or_else(unfit)?,
+            key_id,
+            jwk: Value::Object(members),
+        })
     }
 
     pub(super) const fn algorithm(&self) -> SigningAlgorithm {
@@ -70,12 +65,7 @@ impl VerificationKey {
         &self.jwk
     }
 
-    pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> Result<bool, ErrorStack> {
-        let mut verifier = Verifier::new(MessageDigest::sha256(), &self.key)?;
-        if self.algorithm == SigningAlgorithm::Ps256 {
-            verifier.set_rsa_padding(Padding::PKCS1_PSS)?;
-            verifier.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
-        }
-        verifier.verify_oneshot(signature, message)
+    pub(super) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
+        self.verifier.verify(message, signature).is_ok()
     }
 }

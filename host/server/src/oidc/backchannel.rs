@@ -12,6 +12,7 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use crate::domain::claims::standard_claims::sid_of;
+use crate::domain::keys::signing_keys;
 use crate::domain::operations::telemetry::metrics::LogoutAttempt;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
@@ -268,9 +269,7 @@ async fn logout_token(
     .map(|(name, value)| (name.to_owned(), value))
     .into_iter()
     .collect();
-    let key = services
-        .key_ring
-        .signer(application.settings.id_token_algorithm, now);
+    let key = signing_keys::signer(services, application.settings.id_token_algorithm).await?;
     Ok(key.sign(claims, TokenType::LogoutToken)?)
 }
 

@@ -78,10 +78,10 @@ pub fn document(services: &Services) -> Value {
         "claim_types_supported": ["normal"],
         "claims_supported": claims_supported(),
         "claims_parameter_supported": true,
-        // The algorithms of signed request objects, never `none`. No parameter of a request takes one yet.
         "request_object_signing_alg_values_supported": ASYMMETRIC,
-        "request_parameter_supported": false,
-        "request_uri_parameter_supported": false,
+        "request_parameter_supported": true,
+        "request_uri_parameter_supported": true,
+        "require_request_uri_registration": true,
         "authorization_response_iss_parameter_supported": true,
     });
     if let Some(members) = document.as_object_mut() {

@@ -112,9 +112,13 @@ pub enum AuthorizeErrorCode {
     UnmetAuthenticationRequirements,
     /// The user denied, did not respond, or may not use the application.
     AccessDenied,
-    /// `request` is not supported.
+    /// The request object is not valid (RFC 9101 section 7).
+    InvalidRequestObject,
+    /// The request object at `request_uri` could not be fetched, or the address is not registered.
+    InvalidRequestUri,
+    /// The application has no keys for request objects.
     RequestNotSupported,
-    /// `request_uri` is not supported.
+    /// The application has no addresses of request objects.
     RequestUriNotSupported,
     /// `registration` is not supported.
     RegistrationNotSupported,

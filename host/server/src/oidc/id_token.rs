@@ -8,10 +8,12 @@ use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject, of
 use crate::domain::claims::token_claims::{AtSignIn, IssuerClaims};
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::TracePurpose;
+use crate::domain::keys::signing_keys;
 use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::{FamilyId, TokenId};
+use assent_model::key::SigningAlgorithm;
 use assent_model::session::Authentication;
 use assent_plugin_host::Sink;
 use assent_telemetry::SPANS;
@@ -87,26 +89,43 @@ pub async fn issue(
         AtSignIn::Exp,
         json!((services.now() + services.settings.lifetimes.id_token.get()).seconds()),
     );
-    set_claim(&mut claims, AtSignIn::AtHash, json!(at_hash(access_token)));
-    let key = services
-        .key_ring
-        .signer(application.settings.id_token_algorithm, services.now());
+    let algorithm = application.settings.id_token_algorithm;
+    let at_hash = at_hash(algorithm, access_token);
+    set_claim(&mut claims, AtSignIn::AtHash, json!(at_hash));
+    let key = signing_keys::signer(services, algorithm).await?;
     Ok(key.sign(claims, TokenType::IdToken)?)
 }
 
-/// The left half of the access token's SHA-256 digest (OpenID Connect Core section 3.1.3.6).
-fn at_hash(access_token: &str) -> String {
-    let digest = openssl::sha::sha256(access_token.as_bytes());
-    URL_SAFE_NO_PAD.encode(digest.first_chunk::<16>().unwrap_or(&[0; 16]))
+/// The left half of the access token's digest, with the hash of the signature (OpenID Connect Core section 3.1.3.6).
+/// Ed25519 uses SHA-512 (RFC 8032 section 5.1).
+fn at_hash(algorithm: SigningAlgorithm, access_token: &str) -> String {
+    let text = access_token.as_bytes();
+    let half = match algorithm {
+        SigningAlgorithm::EdDsa => openssl::sha::sha512(text)
+            .first_chunk::<32>()
+            .map(|half| half.to_vec()),
+        SigningAlgorithm::Rs256 | SigningAlgorithm::Ps256 | SigningAlgorithm::Es256 => {
+            openssl::sha::sha256(text)
+                .first_chunk::<16>()
+                .map(|half| half.to_vec())
+        }
+    };
+    URL_SAFE_NO_PAD.encode(half.unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
+    use assent_model::key::SigningAlgorithm;
+
     #[test]
     fn at_hash_is_the_left_half_of_the_digest() {
         let digest = openssl::sha::sha256(b"at_example");
-        let hash = super::at_hash("at_example");
+        let hash = super::at_hash(SigningAlgorithm::Ps256, "at_example");
         assert_eq!(hash.len(), 22);
+        assert_eq!(
+            super::at_hash(SigningAlgorithm::EdDsa, "at_example").len(),
+            43
+        );
         assert_eq!(
             hash,
             base64::Engine::encode(

@@ -14,6 +14,7 @@ use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{ClaimSubject, subject_of};
 use crate::domain::claims::token_claims::IssuerClaims;
+use crate::domain::keys::signing_keys;
 use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
@@ -172,7 +173,7 @@ pub async fn introspect(
 ///
 /// # Errors
 /// If the signing key fails.
-pub fn signed(
+pub async fn signed(
     services: &Services,
     client: &AuthenticatedClient,
     introspection: &Introspection,
@@ -189,7 +190,7 @@ pub fn signed(
     let claims = claims.map(|(name, value)| (name.to_owned(), value));
     let algorithm = settings.introspection_algorithm;
     let algorithm = algorithm.unwrap_or(settings.id_token_algorithm);
-    let key = services.key_ring.signer(algorithm, now);
+    let key = signing_keys::signer(services, algorithm).await?;
     Ok(key.sign(claims.into_iter().collect(), TokenType::Introspection)?)
 }
 

@@ -9,8 +9,9 @@ use assent_model::language::Language;
 const MOST: usize = 64;
 /// The maximum length of a parameter's value, in bytes.
 const LONGEST: usize = 8 * 1024;
-/// The maximum length of an ID token, which depends on the plugins. It still fits in an address.
-const LONGEST_HINT: usize = 15 * 1024;
+/// The maximum length of a JWT: of an ID token, which depends on the plugins, and of a request object. It still fits in
+/// an address.
+const LONGEST_JWT: usize = 15 * 1024;
 
 /// A request's parameters.
 #[derive(Clone, Debug)]
@@ -73,10 +74,9 @@ impl Parameters {
     pub fn parse(encoded: &[u8]) -> Result<Self, ParametersError> {
         let mut pairs = Vec::new();
         for (name, value) in form_urlencoded::parse(encoded) {
-            let longest = if name == "id_token_hint" {
-                LONGEST_HINT
-            } else {
-                LONGEST
+            let longest = match &*name {
+                "id_token_hint" | "request" => LONGEST_JWT,
+                _ => LONGEST,
             };
             if pairs.len() == MOST || value.len() > longest {
                 return Err(ParametersError::TooMuch);
@@ -123,6 +123,11 @@ impl Parameters {
             .ok_or_else(|| TokenError::InvalidRequest(format!("{name} is missing")))
     }
 
+    /// Whether there is such a parameter, even an empty or repeated one.
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(name, _)| name == key)
+    }
+
     /// The value of a parameter, unless it is missing, empty or repeated.
     pub fn get(&self, key: &str) -> Option<&str> {
         let mut values = self
@@ -167,7 +172,7 @@ mod tests {
             Parameters::parse("a=1&".repeat(65).as_bytes()).unwrap_err(),
             ParametersError::TooMuch
         );
-        for (name, longest) in [("a", LONGEST), ("id_token_hint", LONGEST_HINT)] {
+        for (name, longest) in [("a", LONGEST), ("id_token_hint", LONGEST_JWT)] {
             let of_length =
                 |length| Parameters::parse(format!("{name}={}", "x".repeat(length)).as_bytes());
             assert!(of_length(longest).is_ok(), "{name}");

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::authorize;
+use super::authorize::request_object;
 use super::authorize::source::RequestSource;
 use super::authorize::{AuthorizeError, CheckFailure, Unanswerable, UnusablePush};
 use super::client_auth::AuthenticatedClient;
@@ -12,7 +13,6 @@ use super::dpop::proof;
 use super::error::{AuthorizeErrorCode, TokenError};
 use super::parameters::Parameters;
 use crate::domain::{InternalError, Services};
-use assent_model::application::RegisteredApplication;
 use assent_model::id::{Did, PushedRequestId};
 use assent_model::login::PushedRequestUse;
 use assent_model::redirect::RedirectPolicy;
@@ -27,7 +27,7 @@ const URN: &str = "urn:ietf:params:oauth:request_uri:";
 const LIFETIME: Duration = Duration::from_secs(90);
 /// The parameters that the authorization endpoint reads. No others are stored, such as those that authenticate the
 /// application.
-const STORED: [&str; 19] = [
+const STORED: [&str; 17] = [
     "redirect_uri",
     "response_type",
     "response_mode",
@@ -41,8 +41,6 @@ const STORED: [&str; 19] = [
     "acr_values",
     "claims",
     "ui_locales",
-    "request",
-    "request_uri",
     "registration",
     "code_challenge",
     "code_challenge_method",
@@ -69,11 +67,13 @@ pub async fn push(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<PushResponse, TokenError> {
-    let parameters = Parameters::of_pairs(bound(client, parameters)?);
-    let application = RegisteredApplication::Client(client.application.clone());
-    let (source, policy) = (RequestSource::Pushing, RedirectPolicy::Registered);
-    let checked = authorize::accept(services, &parameters, source, policy, Some(&application));
-    checked.await.map_err(rejection)?;
+    let (source, application) = (RequestSource::Pushing, &client.application);
+    let request = request_object::effective(services, application, parameters, source).await;
+    let parameters = Parameters::of_pairs(bound(client, &request.parameters)?);
+    let request = request.with(parameters.clone());
+    let policy = RedirectPolicy::Registered;
+    let checked = authorize::accept(services, application, request, source, policy).await;
+    checked.map_err(rejection)?;
     proof::use_once(services, client.proof).await?;
     let now = services.now();
     let id = PushedRequestId::new(now, &*services.entropy);
@@ -127,6 +127,9 @@ fn bound(
 
 fn rejection(failure: CheckFailure) -> TokenError {
     match failure {
+        CheckFailure::Unanswerable(Unanswerable::RequestObject {
+            code, description, ..
+        }) => TokenError::Pushed { code, description },
         CheckFailure::Unanswerable(why) => TokenError::Pushed {
             code: AuthorizeErrorCode::InvalidRequest,
             description: why.to_string(),

@@ -9,6 +9,7 @@ use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::claims::token_claims::IssuerClaims;
+use crate::domain::keys::signing_keys;
 use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
@@ -50,7 +51,7 @@ pub async fn respond(services: &Services, shown: BearerToken<'_>) -> Result<User
     let mut claims = Map::clone(&claims);
     claims.insert("iss".to_owned(), json!(iss));
     claims.insert("aud".to_owned(), json!(aud));
-    let key = services.key_ring.signer(algorithm, services.now());
+    let key = signing_keys::signer(services, algorithm).await?;
     let signed = key.sign(claims, TokenType::Response);
     Ok(UserInfo::Signed(signed.map_err(InternalError::from)?))
 }

@@ -3,8 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::Result;
 use super::execution::{Recorder, Writes};
 use super::users::differing_members;
+use crate::domain::keys::signing_keys;
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::audit::{Entry, Event};
 use assent_model::id::Did;
@@ -55,18 +57,20 @@ impl AuditedSettings {
     }
 }
 
-/// Adds a client.
-pub(super) fn client_creation(
+/// Adds a client, after the keys that sign for it.
+pub(super) async fn client_creation(
     recorder: &Recorder<'_>,
     client: Application,
     key: Option<&ManifestKey>,
-) -> Writes {
+) -> Result<Writes> {
+    signing_keys::create_first_keys(recorder.services, &client.settings, recorder.by).await?;
     let entry = recorder
         .entry(Event::ApplicationCreated)
         .in_application(client.id.clone());
     let entry =
         AuditedSettings::of_client(&client).creation_entry(recorder.with_management(entry, key));
-    vec![(AdminWrite::InsertClient(client, key.cloned()), vec![entry])]
+    let write = AdminWrite::InsertClient(client, key.cloned());
+    Ok(vec![(write, vec![entry])])
 }
 
 /// Adds a service provider, with its first key.
@@ -85,20 +89,21 @@ pub(super) fn service_provider_creation(
     vec![(write, vec![entry])]
 }
 
-/// Replaces a client. With a key, a manifest adopts it.
-pub(super) fn client_update(
+/// Replaces a client, after it created the keys that sign for it. With a key, a manifest adopts it.
+pub(super) async fn client_update(
     recorder: &Recorder<'_>,
     before: &Application,
     after: Application,
     adopt: Option<&ManifestKey>,
-) -> Writes {
+) -> Result<Writes> {
+    signing_keys::create_first_keys(recorder.services, &after.settings, recorder.by).await?;
     let (was, is) = (
         AuditedSettings::of_client(before),
         AuditedSettings::of_client(&after),
     );
     let entry = recorder.entry(Event::ApplicationUpdated);
     let entry = entry.in_application(after.id.clone());
-    update(
+    Ok(update(
         recorder,
         AdminWrite::UpdateClient(after),
         entry,
@@ -106,7 +111,7 @@ pub(super) fn client_update(
         is,
         &before.id,
         adopt,
-    )
+    ))
 }
 
 /// Replaces a service provider. With a key, a manifest adopts it.

@@ -49,7 +49,15 @@ impl AdminCommand for RotateSigningKeys {
         let mut is_changed = false;
         for algorithm in SigningAlgorithm::ALL
             .into_iter()
-            .filter(|own| algorithm.is_none_or(|one| one == *own))
+            .filter(|own| match algorithm {
+                Some(named) => named == *own,
+                // Those that no application chose have no keys.
+                None => recorder
+                    .services
+                    .key_ring
+                    .signer(*own, recorder.services.now())
+                    .is_some(),
+            })
         {
             let (_, changed) = signing_keys::rotate_and_compare(
                 recorder.services,

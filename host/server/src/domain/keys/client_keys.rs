@@ -13,7 +13,7 @@ use assent_model::text::bytes_without_mark;
 /// The largest accepted key set, in bytes.
 const LARGEST: usize = 64 * 1024;
 
-/// Returns the claims of a JWT that the application signed.
+/// Returns the claims of a JWT that the application signed with one of the accepted algorithms.
 ///
 /// # Errors
 /// [`JwtError`] if none of the application's keys signed the token, or if they cannot be fetched.
@@ -21,21 +21,22 @@ pub async fn verify(
     services: &Services,
     keys: &ClientKeys,
     token: &str,
+    accepted: &[&str],
 ) -> Result<Map<String, Value>, JwtError> {
     let uri = match keys {
-        ClientKeys::Jwks(keys) => return client::verify(token, keys),
+        ClientKeys::Jwks(keys) => return client::verify(token, keys, accepted),
         ClientKeys::JwksUri(uri) => uri,
     };
     let set = services.fetched_keys.keys_at(uri);
-    if let Some(decided) = set.decide(token, services.now()) {
+    if let Some(decided) = set.decide(token, accepted, services.now()) {
         return decided;
     }
     let _guard = set.fetching.lock().await;
-    if let Some(decided) = set.decide(token, services.now()) {
+    if let Some(decided) = set.decide(token, accepted, services.now()) {
         return decided;
     }
     set.note(fetch(services, uri).await, services.now());
-    set.decide(token, services.now())
+    set.decide(token, accepted, services.now())
         .unwrap_or(Err(JwtError::NoKeys))
 }
 

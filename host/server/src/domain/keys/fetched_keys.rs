@@ -79,6 +79,7 @@ impl KeySet {
     pub(super) fn decide(
         &self,
         token: &str,
+        accepted: &[&str],
         now: Timestamp,
     ) -> Option<Result<Map<String, Value>, JwtError>> {
         let KeySetState {
@@ -95,7 +96,7 @@ impl KeySet {
         } else {
             VALID_FOR
         };
-        match client::verify(token, &keys) {
+        match client::verify(token, &keys, accepted) {
             Ok(claims) if within(fetched_at, valid_for) => Some(Ok(claims)),
             Ok(_) | Err(JwtError::Signature) if tried_lately && failed => {
                 Some(Err(JwtError::NoKeys))

@@ -1,12 +1,14 @@
 //! The lifecycle of the keys that sign tokens: publish, wait, sign, retire, delete. The operator can rotate and revoke
 //! them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::domain::{InternalError, Services, audit};
 use crate::keys::{self, IdTokenError, IdTokenKey, KeyError, KnownKey};
+use assent_model::application::OidcSettings;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
@@ -167,6 +169,65 @@ pub async fn verify_own(
     }
 }
 
+/// Returns the key that signs now. The first use of an algorithm creates its first key.
+///
+/// # Errors
+/// If the algorithm has no key, and none can be created.
+pub async fn signer(
+    services: &Services,
+    algorithm: SigningAlgorithm,
+) -> Result<Arc<IdTokenKey>, InternalError> {
+    let known = || services.key_ring.signer(algorithm, services.now());
+    if let Some(key) = known() {
+        return Ok(key);
+    }
+    create_first_key(services, algorithm, &AuditContext::SERVER).await?;
+    Ok(known().ok_or(KeyError::NoneToSign(algorithm))?)
+}
+
+/// Creates the keys of algorithms that an application chooses as the first one, so that clients find them in the key
+/// set before the first signature.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
+pub async fn create_first_keys(
+    services: &Services,
+    settings: &OidcSettings,
+    by: &AuditContext,
+) -> Result<(), InternalError> {
+    // An idempotent request is executed only with its own write, not with this preparation.
+    let preparation = AuditContext {
+        keyed_request: None,
+        ..by.clone()
+    };
+    for algorithm in settings.response_algorithms() {
+        if services
+            .key_ring
+            .signer(algorithm, services.now())
+            .is_none()
+        {
+            create_first_key(services, algorithm, &preparation).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Creates the first key of an algorithm, which signs at once. If another instance is faster, its key counts.
+async fn create_first_key(
+    services: &Services,
+    algorithm: SigningAlgorithm,
+    by: &AuditContext,
+) -> Result<(), InternalError> {
+    let now = services.now();
+    let mut key = next_key(services, algorithm, Takeover::Now, now).await?;
+    key.times = KeyTimes::at_once(1, now);
+    let entry = published_entry(services, algorithm, &key, by)?;
+    if services.store.add_key(key, vec![entry]).await? {
+        tracing::info!(%algorithm, signs_from = now.seconds(), "signing key published");
+    }
+    reload(services).await
+}
+
 /// Publishes the algorithm's next key, unless one is published already. It signs from its activation time, or earlier
 /// with [`Takeover::Now`].
 pub async fn rotate(
@@ -190,6 +251,13 @@ pub async fn rotate_and_compare(
     by: &AuditContext,
 ) -> Result<(RotationOutcome, bool), InternalError> {
     reload(services).await?;
+    if keys_of(services, algorithm).next().is_none() {
+        create_first_key(services, algorithm, by).await?;
+        return Ok((
+            RotationOutcome::Signing(signing_key(services, algorithm)?),
+            true,
+        ));
+    }
     let made = publish_next(services, algorithm, takeover, by).await?;
     let mut is_changed = made;
     if takeover == Takeover::Now

@@ -175,6 +175,10 @@ pub(super) fn updated_client(
     } else if sets_admin_scopes {
         effects.extend(proof(is, None));
     }
+    let request_keys = |client: &ClientState| client.settings.request_keys.clone();
+    if request_keys(before) != request_keys(after) {
+        effects.push(verified_by(request_keys(after).as_ref()));
+    }
     let addresses_of = |client: &ClientState| -> Vec<String> {
         client
             .settings
@@ -375,6 +379,24 @@ fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Optio
         }
         _ => return None,
     })
+}
+
+/// Returns the keys that verify the request objects of a client that does not authenticate with keys.
+fn verified_by(keys: Option<&ClientKeys>) -> Message {
+    match keys {
+        None => Message::new("action-request-keys-none"),
+        Some(ClientKeys::JwksUri(uri)) => {
+            Message::new("action-request-keys-at").text("address", uri.as_str())
+        }
+        Some(ClientKeys::Jwks(keys)) => {
+            let thumbprints = keys.iter().map(client::thumbprint_text);
+            let items = thumbprints.map(|one| Message::new("action-item").text("value", one));
+            match joined_by_and(items) {
+                Some(items) => Message::new("action-request-keys").message("keys", items),
+                None => Message::new("action-request-keys-none"),
+            }
+        }
+    }
 }
 
 /// Returns the new texts and the unchanged ones, each joined with "and", without duplicates. `None` for an empty list.

@@ -234,7 +234,7 @@ pub(crate) async fn introspect(
         Ok(match accepts_jwt {
             false => Json(introspection).into_response(),
             true => {
-                let signed = introspection::signed(&services, &client, &introspection)?;
+                let signed = introspection::signed(&services, &client, &introspection).await?;
                 ([(CONTENT_TYPE, INTROSPECTION_JWT)], signed).into_response()
             }
         })

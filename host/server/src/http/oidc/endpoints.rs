@@ -200,6 +200,7 @@ async fn unanswerable(services: &Services, why: &Unanswerable) -> PageError {
         Unanswerable::NoRedirectUri(_) => Message::new("error-request-no-address"),
         Unanswerable::RedirectUri { .. } => Message::new("error-request-address"),
         Unanswerable::Request => Message::new("error-request-unreadable"),
+        Unanswerable::RequestObject { .. } => Message::new("error-request-object"),
         Unanswerable::PushedRequest(UnusablePush::Unknown, _) => {
             Message::new("error-request-unknown")
         }
@@ -235,6 +236,10 @@ async fn details(services: &Services, why: &Unanswerable) -> Vec<OperatorDetail>
             details.push(operator_details::address(asked));
             (details, "redirect_uri")
         }
+        Unanswerable::RequestObject { application, .. } => (
+            operator_details::client(services, application).await,
+            "request",
+        ),
         Unanswerable::PushedRequest(_, application) => (
             operator_details::client(services, application).await,
             "request_uri",

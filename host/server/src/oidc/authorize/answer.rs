@@ -1,6 +1,7 @@
 //! The response to an authorization request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -326,6 +327,10 @@ async fn id_token_claims(
     }))
 }
 
+/// The longest lifetime of a code for an application with a security profile (FAPI 2.0 Security Profile section
+/// 5.3.2.1).
+const PROFILE_CODE_LIFETIME: Duration = Duration::from_secs(60);
+
 fn code(
     services: &Services,
     request: &AuthorizationRequest,
@@ -340,7 +345,11 @@ fn code(
     let now = services.now();
     let id = FamilyId::new(now, &*services.entropy);
     let token = derived::code(services, id, browser)?;
-    let lifetime = services.settings.lifetimes.authorization_code.get();
+    let configured = services.settings.lifetimes.authorization_code.get();
+    let lifetime = match application.settings.security_profile {
+        Some(_) => configured.min(PROFILE_CODE_LIFETIME),
+        None => configured,
+    };
     let code = CodeGrant {
         id,
         digest: token.digest(),

@@ -21,12 +21,16 @@ use assent_model::session::Acr;
 use assent_model::token_binding::KeyThumbprint;
 
 /// A check that failed.
+#[derive(Debug)]
 pub(super) struct CheckError {
     pub(super) code: AuthorizeErrorCode,
     pub(super) description: String,
 }
 
-fn fail<T>(code: AuthorizeErrorCode, description: impl Into<String>) -> Result<T, CheckError> {
+pub(super) fn fail<T>(
+    code: AuthorizeErrorCode,
+    description: impl Into<String>,
+) -> Result<T, CheckError> {
     Err(CheckError {
         code,
         description: description.into(),
@@ -89,21 +93,9 @@ impl UncheckedRequest<'_> {
         Ok(())
     }
 
-    /// Rejects request objects (OpenID Connect Core section 6): they are not supported, and must not be ignored.
-    pub(super) fn no_request_object(&self) -> Result<(), CheckError> {
-        if self.parameters.get("request").is_some() {
-            return fail(
-                AuthorizeErrorCode::RequestNotSupported,
-                "the parameter request is not supported",
-            );
-        }
-        if self.parameters.get("request_uri").is_some() {
-            return fail(
-                AuthorizeErrorCode::RequestUriNotSupported,
-                "the parameter request_uri is not supported",
-            );
-        }
-        // Only a self-issued provider reads it (section 7.2.1).
+    /// Rejects the metadata of an unregistered client, which only a self-issued provider reads (OpenID Connect Core
+    /// section 7.2.1).
+    pub(super) fn no_registration(&self) -> Result<(), CheckError> {
         if self.parameters.get("registration").is_some() {
             return fail(
                 AuthorizeErrorCode::RegistrationNotSupported,

@@ -4,6 +4,7 @@
 pub mod answer;
 mod checks;
 pub mod interaction;
+pub mod request_object;
 pub mod response;
 pub mod source;
 
@@ -12,6 +13,7 @@ use response::AuthorizationAnswer;
 use std::sync::Arc;
 
 use checks::is_printable;
+use request_object::EffectiveRequest;
 use response::Destination;
 use source::RequestSource;
 
@@ -54,6 +56,16 @@ pub enum Unanswerable {
     /// The request cannot be read.
     #[error("the request cannot be read")]
     Request,
+    /// The request object is not valid, and the request has no known redirect URI.
+    #[error("{description}; the application is {application}")]
+    RequestObject {
+        /// The error.
+        code: AuthorizeErrorCode,
+        /// The reason.
+        description: String,
+        /// The application.
+        application: Did,
+    },
     /// `request_uri` names no pushed request of this application that can be used (RFC 9126 section 4).
     #[error("request_uri is invalid: {0}; the application is {1}")]
     PushedRequest(UnusablePush, Did),
@@ -140,7 +152,8 @@ impl AcceptedAuthorization {
 }
 
 /// Checks a request, and answers a rejected one. Until the client and the redirect URI are known, errors can only be
-/// pages. Afterwards they go to the application.
+/// pages. Afterwards they go to the application. `known` is the application with the request's `client_id`, if this
+/// HTTP request has read it.
 ///
 /// # Errors
 /// [`AuthorizeError`] if a check or the database fails.
@@ -152,46 +165,60 @@ pub async fn check(
     policy: RedirectPolicy<'_>,
     known: Option<&RegisteredApplication>,
 ) -> Result<AcceptedAuthorization, AuthorizeError> {
-    accept(services, parameters, source, policy, known)
-        .await
-        .map_err(|failure| match failure {
-            CheckFailure::Unanswerable(why) => AuthorizeError::Page(why),
-            CheckFailure::Rejected(rejected) => {
-                let RejectedRequest {
-                    destination,
-                    code,
-                    description,
-                } = *rejected;
-                AuthorizeError::Answer(destination.error(&services.issuer, code, description))
-            }
-            CheckFailure::Internal(error) => AuthorizeError::Internal(error),
-        })
+    let accepted = async {
+        let application = find_application(services, parameters, known).await?;
+        let request = request_object::effective(services, &application, parameters, source).await;
+        accept(services, &application, request, source, policy).await
+    };
+    accepted.await.map_err(|failure| match failure {
+        CheckFailure::Unanswerable(why) => AuthorizeError::Page(why),
+        CheckFailure::Rejected(rejected) => {
+            let RejectedRequest {
+                destination,
+                code,
+                description,
+            } = *rejected;
+            AuthorizeError::Answer(destination.error(&services.issuer, code, description))
+        }
+        CheckFailure::Internal(error) => AuthorizeError::Internal(error),
+    })
 }
 
-/// Checks a request, in the order of the checks. The policy decides which redirect URIs are permitted. `known` is the
-/// application with the request's `client_id`, if this HTTP request has read it.
+/// Checks a request, in the order of the checks. The policy decides which redirect URIs are permitted.
 ///
 /// # Errors
 /// [`CheckFailure`] if a check or the database fails.
 pub async fn accept(
     services: &Services,
-    parameters: &Parameters,
+    application: &Arc<Application>,
+    mut request: EffectiveRequest<'_>,
     source: RequestSource,
     policy: RedirectPolicy<'_>,
-    known: Option<&RegisteredApplication>,
 ) -> Result<AcceptedAuthorization, CheckFailure> {
-    let application = find_application(services, parameters, known).await?;
-    let page = |why| CheckFailure::Unanswerable(why);
-    let asked = parameters.get("redirect_uri");
-    let asked = asked.ok_or_else(|| page(Unanswerable::NoRedirectUri(application.id.clone())))?;
+    let fault = request.take_fault();
+    let parameters = &*request.parameters;
     let registered = &application.settings.redirect_uris;
-    let redirect = policy.find(&application.id, registered, asked);
-    let redirect = redirect.ok_or_else(|| {
-        page(Unanswerable::RedirectUri {
-            application: application.id.clone(),
-            asked: QuotedText::new(asked),
-        })
-    })?;
+    let redirect = match parameters.get("redirect_uri") {
+        None => Err(Unanswerable::NoRedirectUri(application.id.clone())),
+        Some(asked) => policy
+            .find(&application.id, registered, asked)
+            .ok_or_else(|| Unanswerable::RedirectUri {
+                application: application.id.clone(),
+                asked: QuotedText::new(asked),
+            }),
+    };
+    let redirect = match (redirect, &fault) {
+        (Ok(redirect), _) => redirect,
+        // What is wrong in the request object explains what is missing beside it.
+        (Err(_), Some(fault)) => {
+            return Err(CheckFailure::Unanswerable(Unanswerable::RequestObject {
+                code: fault.code,
+                description: fault.description.clone(),
+                application: application.id.clone(),
+            }));
+        }
+        (Err(why), None) => return Err(CheckFailure::Unanswerable(why)),
+    };
     let destination = Destination {
         application: application.id.clone(),
         mode: checks::response_mode(parameters, &redirect.uri),
@@ -202,33 +229,37 @@ pub async fn accept(
         redirect_uri: redirect.uri,
         purpose: redirect.purpose,
     };
-    accept_for(services, parameters, source, &application, &destination)
-        .await
-        .map_err(|checks::CheckError { code, description }| {
-            CheckFailure::Rejected(Box::new(RejectedRequest {
-                destination,
-                code,
-                description,
-            }))
-        })
+    let checked = match fault {
+        Some(fault) => Err(fault),
+        None => accept_for(services, &request, source, application, &destination).await,
+    };
+    checked.map_err(|checks::CheckError { code, description }| {
+        CheckFailure::Rejected(Box::new(RejectedRequest {
+            destination,
+            code,
+            description,
+        }))
+    })
 }
 
 /// Runs the checks with errors that go to the application.
 async fn accept_for(
     services: &Services,
-    parameters: &Parameters,
+    effective: &EffectiveRequest<'_>,
     source: RequestSource,
     application: &Arc<Application>,
     destination: &Destination,
 ) -> Result<AcceptedAuthorization, checks::CheckError> {
+    let parameters = &*effective.parameters;
     let request = checks::UncheckedRequest {
         parameters,
         application,
     };
     request.not_repeated()?;
     request.sizes()?;
-    request.no_request_object()?;
+    request.no_registration()?;
     request.pushed_if_required(services, source, destination.purpose)?;
+    effective.signed_if_required(application, source, destination.purpose)?;
     request.response_type()?;
     request.known_response_mode(&destination.redirect_uri)?;
     let scopes = request.scopes()?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::super::error::AuthorizeErrorCode;
+use crate::domain::keys::signing_keys;
 use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::id::Did;
@@ -142,7 +143,7 @@ impl AuthorizationAnswer {
             .collect();
         claims.insert("aud".to_owned(), json!(self.application));
         claims.insert("exp".to_owned(), json!((now + JWT_LIFETIME).seconds()));
-        let key = services.key_ring.signer(algorithm, now);
+        let key = signing_keys::signer(services, algorithm).await?;
         let response = key.sign(claims, TokenType::Response)?;
         Ok(Cow::Owned(Self {
             application: self.application.clone(),

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::domain::keys::client_keys;
 use crate::domain::{InternalError, Services};
 use crate::keys::client::{JwtError, secret_purpose, verify_with_secret};
+use crate::keys::jws_verifier::signing_algorithms;
 use crate::oidc::error::{Reason, TokenError};
 use assent_model::application::Application;
 use assent_model::client_auth::ClientAuthentication;
@@ -18,8 +19,10 @@ use assent_store::ReplayCheck;
 
 /// The maximum remaining lifetime of an assertion, in seconds.
 const FARTHEST: i64 = 5 * 60;
-/// The maximum time by which a client's clock may be ahead of the server's, in seconds.
+/// The maximum time by which a client's clock may be ahead of the server's, in seconds: without a security profile, and
+/// with one.
 const SKEW: i64 = 60;
+const PROFILE_SKEW: i64 = 30;
 /// The maximum length of a `jti`, in bytes.
 const LONGEST_ID: usize = 256;
 
@@ -39,11 +42,14 @@ pub(super) async fn verify(
     application: &Application,
     text: &str,
 ) -> Result<Result<(), Reason>, TokenError> {
+    let accepted = signing_algorithms(application.settings.security_profile);
     let verified = match &application.settings.authentication {
         ClientAuthentication::ClientSecretJwt => verify_with_secrets(services, application, text)?,
-        ClientAuthentication::PrivateKeyJwt(keys) => client_keys::verify(services, keys, text)
-            .await
-            .map(|claims| (claims, None)),
+        ClientAuthentication::PrivateKeyJwt(keys) => {
+            client_keys::verify(services, keys, text, accepted)
+                .await
+                .map(|claims| (claims, None))
+        }
         _ => Err(JwtError::Signature),
     };
     let (claims, used) = match verified {
@@ -146,10 +152,14 @@ fn check<'a>(
     if expires > now + FARTHEST {
         return Err("the client assertion's exp must be at most 5 minutes ahead");
     }
+    let skew = match application.settings.security_profile {
+        Some(_) => PROFILE_SKEW,
+        None => SKEW,
+    };
     if ["nbf", "iat"]
         .into_iter()
         .filter_map(moment)
-        .any(|from| from > now + SKEW)
+        .any(|from| from > now + skew)
     {
         return Err("the client assertion is from the future: check the client's clock");
     }

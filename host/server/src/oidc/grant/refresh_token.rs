@@ -2,7 +2,8 @@
 //!
 //! Each use returns a new refresh token. Reuse of the old one revokes the whole family, because one of its two holders
 //! is not the client. The one exception is a retry of a client that lost the response: see
-//! [`RefreshRetry`].
+//! [`RefreshRetry`]. The tokens of an application with a security profile are not rotated, because they are bound to
+//! its keys (FAPI 2.0 Security Profile section 5.3.2.1).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +79,7 @@ pub(super) async fn exchange(
     let reuse = audit::entry(services, Event::RefreshTokenReused, &by)
         .about(holder.user.id)
         .in_application(application.id.clone());
-    let retry = RefreshRetry::new(services, services.now());
+    let retry = RefreshRetry::new(services, application, services.now());
     let rotation = retry
         .rotate(
             services,
@@ -224,14 +225,24 @@ async fn mapped_claims(
 /// 25 seconds; until then it is reuse.
 struct RefreshRetry {
     now: Timestamp,
+    /// Whether no use ends the token, so that there are no retries.
+    stays_valid: bool,
     /// The time after the first use within which a retry is admitted. Zero admits none.
     window: Duration,
 }
 
 impl RefreshRetry {
-    fn new(services: &Services, now: Timestamp) -> Self {
-        let window = services.settings.lifetimes.refresh_token_grace.get();
-        Self { now, window }
+    fn new(services: &Services, application: &Application, now: Timestamp) -> Self {
+        let stays_valid = application.settings.security_profile.is_some();
+        let window = match stays_valid {
+            true => Duration::ZERO,
+            false => services.settings.lifetimes.refresh_token_grace.get(),
+        };
+        Self {
+            now,
+            stays_valid,
+            window,
+        }
     }
 
     /// The earliest first use that may be retried now.
@@ -254,7 +265,8 @@ impl RefreshRetry {
         reuse: Entry,
         proof: Option<MessageClaim>,
     ) -> Result<Rotation, InternalError> {
-        let (admitted_since, now) = (self.admitted_since(), self.now);
+        let (admitted_since, now, stays_valid) =
+            (self.admitted_since(), self.now, self.stays_valid);
         let (store, clock) = (services.store.clone(), Arc::clone(&services.clock));
         let (family, counter) = (presented.family, presented.counter);
         let (mut answer, rotated) = oneshot::channel();
@@ -265,6 +277,7 @@ impl RefreshRetry {
                 .rotate(RotationRequest {
                     family,
                     counter,
+                    stays_valid,
                     access,
                     retry_admitted_since: admitted_since,
                     retain_until,

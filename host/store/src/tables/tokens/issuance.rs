@@ -103,7 +103,7 @@ impl Store {
             .await
     }
 
-    /// Uses a refresh token, once. A further use revokes the family, except the first retry of a recent refresh, which
+    /// Uses a refresh token: once, unless it stays valid. A further use revokes the family, except the first retry of a recent refresh, which
     /// [`Store::answer_retry`] may answer. The same statement checks that the user may still use the application.
     pub async fn rotate(&self, request: RotationRequest) -> Result<Rotation> {
         self.writer.share(request).await
@@ -203,10 +203,10 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         concat!(
             "UPDATE token_families
-             SET counter = counter + 1, refreshed_at = v.column3, retry_at = 0,
+             SET counter = counter + v.column7, refreshed_at = v.column3, retry_at = 0,
                  access_token = v.column4, access_expires_at = v.column5,
                  retain_until = CASE WHEN retain_until < v.column6 THEN v.column6 ELSE retain_until END
-             FROM (VALUES {($, $, $, $, $, $)}) AS v
+             FROM (VALUES {($, $, $, $, $, $, $)}) AS v
              WHERE token_families.id = v.column1 AND counter = v.column2 AND exchanged_at IS NOT NULL
                AND revoked_at IS NULL AND ",
             holder_is_active!(),
@@ -229,7 +229,8 @@ async fn rotate(db: &mut Connection, requests: &[&RotationRequest]) -> Result<Ve
             .bind(rotating.now.millis())
             .bind(rotating.access.id.to_string())
             .bind(rotating.access.expires_at.millis())
-            .bind(rotating.retain_until.millis());
+            .bind(rotating.retain_until.millis())
+            .bind(i64::from(!rotating.stays_valid));
     }
     let rows = query.fetch_all(&mut *db).await?;
     let mut rotated: HashMap<(String, i64), i64> = rows
@@ -241,9 +242,17 @@ async fn rotate(db: &mut Connection, requests: &[&RotationRequest]) -> Result<Ve
         let (Some(rotating), Some(answer)) = (requests.get(index), answers.get_mut(index)) else {
             continue;
         };
-        let counter = next_counter(rotating.counter, rotating.family)?;
+        let counter = match rotating.stays_valid {
+            true => rotating.counter,
+            false => next_counter(rotating.counter, rotating.family)?,
+        };
         let row = (rotating.family.to_string(), i64::from(counter));
-        *answer = Some(match rotated.remove(&row) {
+        let epoch = match rotating.stays_valid {
+            // Requests of one transaction share the update of the row.
+            true => rotated.get(&row).copied(),
+            false => rotated.remove(&row),
+        };
+        *answer = Some(match epoch {
             Some(epoch) => Rotation::Rotated {
                 counter,
                 epoch: epoch_number(epoch)?,

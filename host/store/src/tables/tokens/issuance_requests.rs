@@ -26,7 +26,7 @@ pub enum Redemption {
 pub enum Rotation {
     /// The new tokens have this number.
     Rotated {
-        /// The number of the refresh.
+        /// The number of the current refresh token: the next one, or the same if the token stays valid.
         counter: u32,
         /// Their epoch.
         epoch: u32,
@@ -68,6 +68,8 @@ pub struct RotationRequest {
     pub family: FamilyId,
     /// The number of the token.
     pub counter: u32,
+    /// Whether the token stays valid. Otherwise this use is its only one.
+    pub stays_valid: bool,
     /// The access token that the refresh issues.
     pub access: NewAccess,
     /// The earliest refresh that may be retried; `None` if none may.

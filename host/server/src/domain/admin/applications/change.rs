@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::authentication::{AuthenticationChange, authentication};
+use serde_json::Value;
+use url::Url;
+
+use super::authentication::{AuthenticationChange, authentication, request_keys};
 use super::document::{ClientChange, SubjectKind};
 use super::values::{application_name, recipe_id, require_known_scopes, server_address};
 use crate::domain::Services;
@@ -43,6 +46,9 @@ pub(super) fn apply(
         jwks_uri,
         public_key,
         certificate,
+        request_uris,
+        require_signed_request_object,
+        security_profile,
         id_token_signed_response_alg,
         authorization_signed_response_alg,
         userinfo_signed_response_alg,
@@ -92,14 +98,28 @@ pub(super) fn apply(
     if let Some(named) = grant_types {
         settings.grant_types = at_least_one(named)?;
     }
-    let authentication = authentication(settings, keys, egress)?;
+    let request_keys = request_keys(settings, &keys, egress)?;
+    let authentication = authentication(settings, &keys, egress)?;
     settings.sender_constraint = sender_constraint(
         settings,
         &authentication,
         tls_client_certificate_bound_access_tokens,
         dpop_bound_access_tokens,
     )?;
+    settings.request_keys = match authentication {
+        // It has the keys for request objects, too.
+        ClientAuthentication::PrivateKeyJwt(_) => None,
+        _ => request_keys,
+    };
     settings.authentication = authentication;
+    if let Some(texts) = request_uris {
+        settings.request_uris = request_object_addresses(&texts, egress)?;
+    }
+    set(
+        &mut settings.require_signed_request_object,
+        require_signed_request_object,
+    );
+    set(&mut settings.security_profile, security_profile);
     set(
         &mut settings.id_token_algorithm,
         id_token_signed_response_alg,
@@ -204,6 +224,12 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
              issuer",
         ));
     }
+    if settings.require_signed_request_object && settings.signing_keys().is_none() {
+        return Err(invalid(
+            "require_signed_request_object",
+            "expected jwks or jwks_uri with it, which verify the request objects",
+        ));
+    }
     if settings.sender_constraint == SenderConstraint::Certificate
         && !settings.application_type.is_confidential()
     {
@@ -224,7 +250,36 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
     {
         return Err(invalid("redirect_uris", "enter at least one redirect URI"));
     }
-    Ok(())
+    must_fulfil_profile(settings)
+}
+
+/// Rejects settings that break a rule of the application's security profile.
+fn must_fulfil_profile(settings: &OidcSettings) -> Result<()> {
+    let Some(profile) = settings.security_profile else {
+        return Ok(());
+    };
+    let unmet = profile.unmet_rules(settings);
+    let Some(first) = unmet.first() else {
+        return Ok(());
+    };
+    let texts = unmet.iter().map(|unmet| {
+        let expected: Vec<String> = unmet.expected.iter().map(Value::to_string).collect();
+        format!(
+            "{} {} ({})",
+            unmet.member,
+            expected.join(" or "),
+            unmet.rule
+        )
+    });
+    let rules: Vec<String> = texts.collect();
+    Err(invalid(
+        first.member,
+        format!(
+            "the profile {} requires: {}",
+            profile.as_str(),
+            rules.join("; ")
+        ),
+    ))
 }
 
 /// Returns the back-channel logout settings of the application after the change.
@@ -254,6 +309,17 @@ fn backchannel_logout(
         )),
         (_, logout) => Ok(logout),
     }
+}
+
+fn request_object_addresses(texts: &[String], egress: &Egress) -> Result<Vec<Url>> {
+    const FIELD: &str = "request_uris";
+    if texts.len() > MOST_URIS {
+        return Err(invalid(FIELD, format!("expected {MOST_URIS} at most")));
+    }
+    texts
+        .iter()
+        .map(|text| server_address(FIELD, text, egress))
+        .collect()
 }
 
 fn uris(

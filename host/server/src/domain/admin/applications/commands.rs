@@ -59,6 +59,9 @@ impl AdminCommand for CreateClient {
             jwks_uri: _,
             public_key: _,
             certificate: _,
+            request_uris: _,
+            require_signed_request_object: _,
+            security_profile: _,
             id_token_signed_response_alg: _,
             authorization_signed_response_alg: _,
             userinfo_signed_response_alg: _,
@@ -83,7 +86,7 @@ impl AdminCommand for CreateClient {
 
     async fn execute(approved: ApprovedPlan<'_, Application>) -> Result<Execution<Application>> {
         let (application, recorder) = approved.into_parts();
-        let writes = client_creation(&recorder, application.clone(), None);
+        let writes = client_creation(&recorder, application.clone(), None).await?;
         let written = recorder.write(writes).await?;
         Ok(written.map(|()| {
             tracing::info!(application = %application.id, "application created");
@@ -207,7 +210,7 @@ impl AdminCommand for UpdateClient {
             .then(|| replace_secrets(services, &mut after))
             .transpose()?;
         forget_unfit_secrets(&mut after);
-        let mut writes = client_update(&recorder, &before, after.clone(), None);
+        let mut writes = client_update(&recorder, &before, after.clone(), None).await?;
         if fresh.is_some()
             && let Some((_, entries)) = writes.last_mut()
         {

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use crate::domain::admin::documents::{ManagementView, UsageView};
 use crate::domain::audit::moment_text;
 use assent_model::administration::{AdminScope, AdminScopes};
+use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application::{
     Application, ConsentPolicy, GrantType, OidcSettings, SenderConstraint, SubjectType,
 };
@@ -64,6 +65,13 @@ assent_model::resource! {
     protected(explained) sent_removable public_key: String,
     /// A certificate in PEM form; null removes it with another authentication method or key.
     protected(explained) omitted certificate: String,
+    /// The addresses of request objects to which the application refers with `request_uri`; null removes all.
+    protected emptied request_uris: Vec<String>,
+    /// Whether each authorization request must be a signed request object (RFC 9101), which `jwks` or `jwks_uri`
+    /// verifies.
+    protected plain require_signed_request_object: bool,
+    /// The security profile, whose rules the other settings must fulfil; null for none.
+    protected removable security_profile: SecurityProfile,
     /// The algorithm that signs the ID tokens of the application.
     protected plain id_token_signed_response_alg: SigningAlgorithm,
     /// The algorithm that signs authorization responses with `response_mode=jwt`; null for that of ID tokens.
@@ -163,6 +171,10 @@ impl ClientDocument {
             scopes,
             grant_types,
             authentication,
+            request_keys: _,
+            request_uris,
+            require_signed_request_object,
+            security_profile,
             id_token_algorithm,
             slim_id_token,
             session_state,
@@ -185,19 +197,16 @@ impl ClientDocument {
             SubjectType::Public => (SubjectKind::Public, None),
             SubjectType::Pairwise { sector } => (SubjectKind::Pairwise, Some(sector.clone())),
         };
-        let (jwks, jwks_uri, certificate) = match authentication {
-            ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys)) => {
-                (Some(json!({"keys": keys})), None, None)
-            }
-            ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => {
-                (None, Some(uri.to_string()), None)
-            }
+        let (jwks, jwks_uri) = match settings.signing_keys() {
+            Some(ClientKeys::Jwks(keys)) => (Some(json!({"keys": keys})), None),
+            Some(ClientKeys::JwksUri(uri)) => (None, Some(uri.to_string())),
+            None => (None, None),
+        };
+        let certificate = match authentication {
             ClientAuthentication::TlsClientCertificate(certificate) => {
-                (None, None, Some(certificate.pem.clone()))
+                Some(certificate.pem.clone())
             }
-            ClientAuthentication::ClientSecretBasic
-            | ClientAuthentication::ClientSecretPost
-            | ClientAuthentication::ClientSecretJwt => (None, None, None),
+            _ => None,
         };
         let logout = backchannel_logout.as_ref();
         let texts = |uris: &[RedirectUri]| uris.iter().map(|uri| uri.as_str().to_owned()).collect();
@@ -220,6 +229,9 @@ impl ClientDocument {
             jwks,
             jwks_uri,
             certificate,
+            request_uris: request_uris.iter().map(ToString::to_string).collect(),
+            require_signed_request_object: *require_signed_request_object,
+            security_profile: *security_profile,
             id_token_signed_response_alg: *id_token_algorithm,
             authorization_signed_response_alg: *authorization_response_algorithm,
             userinfo_signed_response_alg: *userinfo_algorithm,

@@ -50,13 +50,13 @@ pub(super) async fn execute(recorder: Recorder<'_>, plan: &ManifestPlan) -> Resu
 async fn writes(recorder: &Recorder<'_>, operation: &Operation) -> Result<Writes> {
     Ok(match operation {
         Operation::CreateClient(client, key) => {
-            client_creation(recorder, client.as_ref().clone(), Some(key))
+            client_creation(recorder, client.as_ref().clone(), Some(key)).await?
         }
         Operation::UpdateClient {
             before,
             after,
             adopt,
-        } => client_update(recorder, before, after.as_ref().clone(), adopt.as_ref()),
+        } => client_update(recorder, before, after.as_ref().clone(), adopt.as_ref()).await?,
         Operation::CreateServiceProvider(provider, key) => {
             let signing = saml_keys::create_first_key(recorder.services, &provider.id).await?;
             service_provider_creation(recorder, provider.as_ref().clone(), signing, Some(key))
