@@ -34,7 +34,7 @@ async fn measure() {
     let claims = claims();
     // As long as the header and the payload of such a token.
     let message = vec![b'a'; 100 + Value::Object(claims.clone()).to_string().len() * 4 / 3];
-    for algorithm in SigningAlgorithm::ALL {
+    for algorithm in [SigningAlgorithm::Rs256, SigningAlgorithm::Ps256] {
         let (mut ours, mut raw) = (Duration::ZERO, Duration::ZERO);
         for _ in 0..ROUNDS {
             let start = Instant::now();
@@ -43,6 +43,7 @@ async fn measure() {
             let claims = claims.clone();
             let start = Instant::now();
             ring.signer(algorithm, now)
+                .expect("a key")
                 .sign(claims, TokenType::IdToken)
                 .expect("a token");
             ours += start.elapsed();

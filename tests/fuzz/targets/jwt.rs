@@ -65,6 +65,7 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     let ring = KeyRing::open(&stored.collect::<Vec<_>>(), &sealing).expect("a ring");
     let kid = ring
         .signer(SigningAlgorithm::Rs256, NOW)
+        .expect("a key")
         .key_id()
         .to_owned();
     let [server_key, _] = server_keys;

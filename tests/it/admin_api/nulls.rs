@@ -61,6 +61,7 @@ fn values(schema: &str) -> Value {
             "authorization_signed_response_alg": "PS256",
             "userinfo_signed_response_alg": "PS256",
             "introspection_signed_response_alg": "PS256",
+            "request_uris": ["https://rp.example/object"],
             "recipe": "grafana",
         }),
         "ServiceProviderChange" => json!({
@@ -79,12 +80,13 @@ fn values(schema: &str) -> Value {
 }
 
 /// The members that depend on others. Tests of their own remove them.
-const DEPENDENT: [&str; 5] = [
+const DEPENDENT: [&str; 6] = [
     "jwks",
     "jwks_uri",
     "public_key",
     "certificate",
     "sector_identifier",
+    "security_profile",
 ];
 
 fn properties<'a>(document: &'a Value, schema: &str) -> &'a Map<String, Value> {

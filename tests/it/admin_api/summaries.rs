@@ -620,6 +620,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "tls_client_certificate_bound_access_tokens": true, "dpop_bound_access_tokens": true,
         "authorization_signed_response_alg": "RS256", "userinfo_signed_response_alg": "RS256",
         "introspection_signed_response_alg": "RS256",
+        "request_uris": [], "require_signed_request_object": true, "security_profile": "fapi2",
         "admin_scopes": [],
     });
     let provider = json!({

@@ -53,7 +53,12 @@ impl Fixture {
         let private_key = PKey::private_key_from_pkcs8(&private_key).expect("a key");
         let stored: Vec<SigningKey> = stored.into_iter().map(|(_, key)| key).collect();
         let ring = Arc::new(KeyRing::open(&stored, &sealing).expect("a ring"));
-        let kid = |algorithm| ring.signer(algorithm, NOW).key_id().to_owned();
+        let kid = |algorithm| {
+            ring.signer(algorithm, NOW)
+                .expect("a key")
+                .key_id()
+                .to_owned()
+        };
         let (kid, ps256_kid) = (kid(SigningAlgorithm::Rs256), kid(SigningAlgorithm::Ps256));
         Self {
             ring,
@@ -114,7 +119,7 @@ fn foreign_key() -> PKey<Private> {
 async fn an_expired_id_token_hint_is_accepted() {
     let fixture = Fixture::new().await;
     for algorithm in SigningAlgorithm::ALL {
-        let key = fixture.ring.signer(algorithm, NOW);
+        let key = fixture.ring.signer(algorithm, NOW).expect("a key");
         let token = key
             .sign(object(claims()), TokenType::IdToken)
             .expect("signed");
@@ -306,7 +311,10 @@ async fn a_kid_with_a_path_or_sql_matches_no_key() {
 #[tokio::test]
 async fn a_logout_token_is_rejected_as_a_hint() {
     let fixture = Fixture::new().await;
-    let key = fixture.ring.signer(SigningAlgorithm::Rs256, NOW);
+    let key = fixture
+        .ring
+        .signer(SigningAlgorithm::Rs256, NOW)
+        .expect("a key");
     let token = key
         .sign(object(claims()), TokenType::LogoutToken)
         .expect("signed");

@@ -89,6 +89,7 @@ impl Installation {
 fn signing(host: &Services) -> String {
     host.key_ring
         .signer(SigningAlgorithm::Rs256, host.now())
+        .expect("a key")
         .key_id()
         .to_owned()
 }
@@ -100,6 +101,7 @@ async fn token(host: &Services, algorithm: SigningAlgorithm, claims: Value) -> S
     };
     host.key_ring
         .signer(algorithm, host.now())
+        .expect("a key")
         .sign(claims, TokenType::IdToken)
         .expect("signed")
 }

@@ -147,7 +147,7 @@ async fn tokens_of_another_instance_are_accepted_at_once_and_unknown_keys_are_ch
             .await
             .expect("rotated");
         let later = two.now() + PUBLICATION_MARGIN;
-        let key = two.key_ring.signer(algorithm, later);
+        let key = two.key_ring.signer(algorithm, later).expect("a key");
         tokens.push(
             key.sign(object(claims()), TokenType::IdToken)
                 .expect("signed"),

@@ -311,7 +311,8 @@ async fn long_hint(it: &Fixture) -> String {
         .host
         .host
         .key_ring
-        .signer(SigningAlgorithm::Rs256, it.host.host.now());
+        .signer(SigningAlgorithm::Rs256, it.host.host.now())
+        .expect("a key");
     let shortest = key
         .sign(claims.clone(), TokenType::IdToken)
         .expect("signed")

@@ -50,7 +50,8 @@ async fn hint(host: &TestHost, changes: Value, ada: &TestUser) -> String {
     let key = host
         .host
         .key_ring
-        .signer(SigningAlgorithm::Rs256, host.host.now());
+        .signer(SigningAlgorithm::Rs256, host.host.now())
+        .expect("a key");
     key.sign(claims, TokenType::IdToken).expect("signed")
 }
 

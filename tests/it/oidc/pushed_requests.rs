@@ -25,7 +25,7 @@ fn parameters(
 }
 
 /// Pushes these parameters. Returns the status and the body.
-async fn push_form(
+pub(super) async fn push_form(
     base: &str,
     application: &Application,
     form: &[(String, String)],
@@ -60,7 +60,7 @@ async fn pushed(
 }
 
 /// Returns the path of the authorization request that names a pushed one.
-fn address(client: &str, request_uri: &str) -> String {
+pub(super) fn address(client: &str, request_uri: &str) -> String {
     let query = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("client_id", client)
         .append_pair("request_uri", request_uri)
@@ -83,7 +83,7 @@ async fn sign_in(user: &TestUser, browser: &Browser, request_uri: &str) -> Page 
 }
 
 /// Checks that a page of the server explains why the request is not valid.
-fn expect_page(page: &Page, reason: &str) {
+pub(super) fn expect_page(page: &Page, reason: &str) {
     assert_eq!(page.status, StatusCode::BAD_REQUEST, "{}", page.body);
     assert!(page.body.contains(reason), "{reason}: {}", page.body);
 }
@@ -276,7 +276,7 @@ async fn par_authorization_request_containing_request_uri_form_param() {
     for uri in [request_uri.as_str(), "https://rp.example/request"] {
         let (status, answer) = push(&host.base, &web, &[("request_uri", Some(uri))]).await;
         assert_eq!(status, StatusCode::BAD_REQUEST, "{uri}");
-        assert_eq!(answer["error"], "request_uri_not_supported", "{uri}");
+        assert_eq!(answer["error"], "invalid_request", "{uri}");
     }
 }
 

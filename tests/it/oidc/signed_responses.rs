@@ -1,6 +1,7 @@
 //! Responses in signed JWTs: of the authorization endpoint (JARM), UserInfo and introspection (RFC 9701).
 
 use assent::keys::client;
+use assent::keys::jws_verifier::ASYMMETRIC;
 use assent_model::clock::Clock;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -19,7 +20,7 @@ async fn verified(host: &TestHost, token: &str) -> (Value, Map<String, Value>) {
         .await
         .expect("a key set");
     let keys = client::keys_of_set(&set).expect("keys");
-    let claims = client::verify(token, &keys).expect("a signature of this server");
+    let claims = client::verify(token, &keys, &ASYMMETRIC).expect("a signature of this server");
     let header = token.split('.').next().unwrap_or_default();
     let header = URL_SAFE_NO_PAD.decode(header).expect("base64url");
     let header: Value = parse_json(header);

@@ -43,6 +43,7 @@ const PAGES = [
   ['/admin/applications/:id', applicationPages.guide, 'applications:read'],
   ['/admin/applications/:id/settings', applicationPages.settings, 'applications:read'],
   ['/admin/applications/:id/credentials', applicationPages.credentials, 'applications:read'],
+  ['/admin/applications/:id/security', applicationPages.security, 'applications:read'],
   ['/admin/applications/:id/accounts', applicationPages.accounts, 'accounts:read'],
   ['/admin/applications/:id/claims', applicationPages.claims, 'claims:read'],
   ['/admin/applications/:id/try', applicationPages.testSignIn, 'applications:write'],

@@ -380,6 +380,32 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
         "userinfo_signed_response_alg",
         "introspection_signed_response_alg",
     ];
+    let signed = json!({"jwks": {"keys": [key]}});
+    let addresses = json!(["https://evil.example/object"]);
+    table.extend([
+        (
+            "require_signed_request_object",
+            json!(true),
+            signed,
+            words("require_signed_request_object true"),
+        ),
+        (
+            "request_uris",
+            addresses,
+            none.clone(),
+            words("request_uris (“https://evil.example/object”)"),
+        ),
+        (
+            "security_profile",
+            json!("fapi2"),
+            json!({
+                "token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": [key]},
+                "dpop_bound_access_tokens": true, "require_pkce": true,
+                "require_pushed_authorization_requests": true, "id_token_signed_response_alg": "PS256",
+            }),
+            words("security_profile “fapi2”"),
+        ),
+    ]);
     table.extend(switches.map(|name| (name, json!(true), none.clone(), format!("{name} true"))));
     table.extend(algorithms.map(|name| {
         let words = format!("{name} “PS256”");

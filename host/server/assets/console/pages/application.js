@@ -33,11 +33,18 @@ import { guide } from './guide.js';
 import { managementNotice } from './management.js';
 import { metadataOf } from './metadata.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
+import { security } from './security.js';
 import { testSignIn } from './test_sign_in.js';
 import { unconfirmedUsers } from './unconfirmed.js';
 import { roleName } from './users.js';
 
 /** @import { Child, Context, PageFunction, Schema } from '../types.d.ts' */
+
+/**
+ * @param {string} at
+ * @returns {[string, string, boolean]}
+ */
+const securityLink = (at) => [`${at}/security`, 'Security', true];
 
 /**
  * A page about one application, below its name and the links to its other pages.
@@ -55,6 +62,7 @@ function page(content) {
       [at, 'Connect', true],
       [`${at}/settings`, 'Settings', true],
       [`${at}/credentials`, value.protocol === 'saml' ? 'Certificates' : 'Credentials', true],
+      ...(value.protocol === 'saml' ? [] : [securityLink(at)]),
       [`${at}/accounts`, 'Access', may('accounts:read')],
       [`${at}/claims`, 'Claims', may('claims:read')],
       [`${at}/try`, 'Test sign-in', may('applications:write')],
@@ -409,6 +417,7 @@ export const applicationPages = {
   guide: page((application, _version, context) => guide(application, context)),
   settings: page(settings),
   credentials: page(credentials),
+  security: page(security),
   accounts: page((application, _version, context) => access(application, context)),
   claims: page((application, _version, context) => previewOf(application, context)),
   testSignIn: page((application, _version, context) => testSignIn(application, context)),

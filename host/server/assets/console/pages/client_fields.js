@@ -117,6 +117,8 @@ export function clientFields(type, { owner }) {
       select('id_token_signed_response_alg', 'Signature of ID tokens', [
         ['RS256', 'RS256'],
         ['PS256', 'PS256'],
+        ['ES256', 'ES256'],
+        ['EdDSA', 'EdDSA'],
       ]),
       toggle('slim_id_token', 'Slim ID tokens', { hint: 'The claims of the scopes are only at UserInfo.' }),
       toggle('session_state', 'session_state in the token response', {
@@ -171,6 +173,12 @@ const protection = (type) =>
     toggle('require_pushed_authorization_requests', 'Accept only pushed requests (PAR)', {
       hint: 'The application sends each sign-in request to this server first, so that no browser can change it.',
     }),
+    toggle('require_signed_request_object', 'Accept only signed requests (JAR)', {
+      hint: 'The keys that verify them are on the page “Security”.',
+    }),
+    lines('request_uris', 'Addresses of signed requests', {
+      hint: 'Where Assent may read a signed request that a sign-in refers to (request_uri), one on each line.',
+    }),
     toggle('dpop_bound_access_tokens', 'Bind tokens to a key of the application (DPoP)', {
       hint: 'Each request for tokens then needs a proof. A stolen token is useless without the key.',
     }),
@@ -206,6 +214,8 @@ const signature = (name, label, otherwise, more = {}) =>
       ['', otherwise],
       ['RS256', 'RS256'],
       ['PS256', 'PS256'],
+      ['ES256', 'ES256'],
+      ['EdDSA', 'EdDSA'],
     ],
     { ...more, none: null },
   );

@@ -2,10 +2,10 @@
 
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
-    access, accounts, action_approvals, activity, applications, assignments, audit, claims,
-    client_secrets, email_confirmations, error_references, external_authenticators, groups,
-    invitations, keys, logos, mail, managed_applications, manifests, me, operation, plugins,
-    reports, service_providers, test_sign_ins, transfers, users,
+    access, accounts, action_approvals, activity, application_security, applications, assignments,
+    audit, claims, client_secrets, email_confirmations, error_references, external_authenticators,
+    groups, invitations, keys, logos, mail, managed_applications, manifests, me, operation,
+    plugins, reports, service_providers, test_sign_ins, transfers, users,
 };
 
 pub(super) fn areas() -> Vec<Area> {
@@ -27,6 +27,7 @@ pub(super) fn areas() -> Vec<Area> {
         managed_applications::routes(),
         manifests::routes(),
         client_secrets::routes(),
+        application_security::routes(),
         service_providers::routes(),
         logos::routes(),
         test_sign_ins::routes(),

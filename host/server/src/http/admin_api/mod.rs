@@ -8,6 +8,7 @@ mod accounts;
 mod action_approvals;
 mod activity;
 mod application_list;
+mod application_security;
 mod application_view;
 mod applications;
 mod areas;

@@ -258,27 +258,14 @@ fn must_fulfil_profile(settings: &OidcSettings) -> Result<()> {
     let Some(profile) = settings.security_profile else {
         return Ok(());
     };
-    let unmet = profile.unmet_rules(settings);
-    let Some(first) = unmet.first() else {
+    let Some(unmet) = profile.unmet_rules(settings).into_iter().next() else {
         return Ok(());
     };
-    let texts = unmet.iter().map(|unmet| {
-        let expected: Vec<String> = unmet.expected.iter().map(Value::to_string).collect();
-        format!(
-            "{} {} ({})",
-            unmet.member,
-            expected.join(" or "),
-            unmet.rule
-        )
-    });
-    let rules: Vec<String> = texts.collect();
+    let expected: Vec<String> = unmet.expected.iter().map(Value::to_string).collect();
+    let (profile, expected, rule) = (profile.as_str(), expected.join(" or "), unmet.rule);
     Err(invalid(
-        first.member,
-        format!(
-            "the profile {} requires: {}",
-            profile.as_str(),
-            rules.join("; ")
-        ),
+        unmet.member,
+        format!("the profile {profile} needs {expected} ({rule})"),
     ))
 }
 

@@ -1,0 +1,179 @@
+// The security of an OpenID Connect client: its profile, and how its requests and tokens are protected.
+
+import { get, patch } from '../api.js';
+import { apiSentence } from '../api_texts.js';
+import { form, jsonText, select, text } from '../form.js';
+import { t, translated } from '../language.js';
+import { table } from '../lists.js';
+import { ask, badge, button, el, facts, notice, panel, say, section } from '../view.js';
+
+/** @import { Context, Schema } from '../types.d.ts' */
+
+/** @type {Record<Schema<'SecurityProfile'>, string>} */
+const NAMES = {
+  fapi2: 'FAPI 2.0',
+  'fapi2-message-signing': 'FAPI 2.0 with signed requests',
+  'fapi-ciba': 'FAPI for requests without a browser (CIBA)',
+};
+
+/**
+ * @param {Schema<'Application'>} application
+ * @param {string | null} version
+ * @param {Context} context
+ */
+export async function security(application, version, context) {
+  if (application.protocol === 'saml') return [notice('These settings are for OpenID Connect.', 'calm')];
+  const { items } = await get('/applications/{id}/profiles', { id: application.id });
+  const writes = context.may('applications:write');
+  return [
+    section('Protection now', panel(facts(protection(application)))),
+    section(
+      'Profiles',
+      el(
+        'p',
+        { class: 'muted' },
+        'A profile is a set of rules, as banks and governments require them. The settings must then fulfil them, ' +
+          'codes are valid for one minute, and signatures with RS256 are refused.',
+      ),
+      ...items.map((profile) => profilePanel(application, profile, version, context)),
+    ),
+    writes &&
+      application.token_endpoint_auth_method !== 'private_key_jwt' &&
+      requestKeys(application, version, context),
+  ];
+}
+
+/**
+ * How the requests and tokens of a client are protected, in words.
+ * @param {Schema<'Client'>} client
+ * @returns {Array<[string, string]>}
+ */
+function protection(client) {
+  const keys = client.jwks_uri ?? (client.jwks ? translated('A registered key set') : translated('None'));
+  const requests = [
+    client.require_pushed_authorization_requests
+      ? 'Only pushed requests (PAR)'
+      : 'Requests of the browser are accepted',
+    client.require_signed_request_object ? 'Only signed requests (JAR)' : 'Requests need no signature',
+    client.require_pkce ? 'PKCE is required' : 'PKCE is optional',
+  ];
+  const binding = client.tls_client_certificate_bound_access_tokens
+    ? 'To the certificate of the connection (mTLS)'
+    : client.dpop_bound_access_tokens
+      ? 'To a key of the application (DPoP)'
+      : 'To nothing: who has a token can use it';
+  return [
+    ['Authentication', client.token_endpoint_auth_method],
+    ['Keys of the application', keys],
+    ['Requests', requests.map((one) => translated(one)).join('. ')],
+    ['Access tokens are bound', translated(binding)],
+    ['ID tokens are signed with', client.id_token_signed_response_alg],
+  ];
+}
+
+/**
+ * A profile, what the application lacks for it, and the ways to set it.
+ * @param {Schema<'Client'>} application
+ * @param {Schema<'ApplicationProfile'>} profile
+ * @param {string | null} version
+ * @param {Context} context
+ */
+function profilePanel(application, profile, version, { may, reload }) {
+  const { profile: id, is_set: isSet, unmet } = profile;
+  const settable = unmet.filter((one) => one.is_settable);
+  const missing = Object.fromEntries(settable.map(({ member, expected }) => [member, expected[0]]));
+  const complete = settable.length === unmet.length;
+  const send = async (/** @type {Schema<'ClientChange'>} */ change, /** @type {string} */ done) => {
+    await patch('/applications/{id}', { id: application.id }, change, version);
+    await reload();
+    say(done);
+  };
+  const set = async () => {
+    const names = settable.map(({ member, expected }) => `${member} = ${expected[0]}`).join(', ');
+    const question = names
+      ? t`These settings change too: ${names}. A client that does not follow the profile can no longer sign users in.`
+      : 'A client that does not follow the profile can no longer sign users in.';
+    if (!(await ask(t`Use ${translated(NAMES[id])}?`, question, 'Use it'))) return;
+    await send({ security_profile: id, ...missing }, 'The profile was set.');
+  };
+  const ways = may('applications:write') && [
+    isSet && button('End the profile', () => send({ security_profile: null }, 'The profile was ended.'), 'danger'),
+    !isSet && complete && button('Use this profile', set, 'primary'),
+    !isSet &&
+      !complete &&
+      settable.length > 0 &&
+      button('Set what needs no keys or addresses', () => send(missing, 'The settings were changed.')),
+  ];
+  return panel(
+    el('h3', {}, NAMES[id], ' ', isSet && badge('In use', 'active')),
+    unmet.length === 0
+      ? el('p', {}, 'The settings fulfil its rules.')
+      : table(
+          [
+            { label: 'Setting', cell: (row) => el('code', {}, row.member) },
+            { label: 'Needed', cell: (row) => el('code', {}, row.expected.join(', ')) },
+            { label: 'Rule', cell: (row) => apiSentence(row.rule) },
+          ],
+          unmet,
+          { caption: 'Missing settings' },
+        ),
+    ways && el('div', { class: 'ways' }, ...ways),
+  );
+}
+
+/**
+ * The keys with which an application signs its requests, if it authenticates otherwise.
+ * @param {Schema<'Client'>} application
+ * @param {string | null} version
+ * @param {Context} context
+ */
+function requestKeys(application, version, { reload }) {
+  const source = select('source', 'Keys', [
+    ['none', 'No keys'],
+    ['jwks_uri', 'The address of its key set (jwks_uri)'],
+    ['jwks', 'A key set (jwks)'],
+  ]);
+  const keys = {
+    jwks_uri: text('jwks_uri', 'Address of the key set', {
+      type: 'url',
+      hint: 'With https. Assent reads it, and reads it again for a new key.',
+    }),
+    jwks: jsonText('jwks', 'Key set', { hint: 'JSON: {"keys": [...]}, with public keys only.' }),
+  };
+  const choose = () => {
+    for (const field of Object.values(keys)) field.element.hidden = field.name !== source.read();
+  };
+  source.input.addEventListener('input', choose);
+  const made = form([source, keys.jwks_uri, keys.jwks], {
+    values: {
+      source: application.jwks ? 'jwks' : application.jwks_uri ? 'jwks_uri' : 'none',
+      jwks_uri: application.jwks_uri,
+      jwks: application.jwks,
+    },
+    submit: 'Save the keys',
+    send: async (values) => {
+      const held = application.jwks ? { jwks: null } : { jwks_uri: null };
+      const change =
+        values.source === 'jwks'
+          ? { jwks: values.jwks }
+          : values.source === 'jwks_uri'
+            ? { jwks_uri: values.jwks_uri }
+            : held;
+      await patch('/applications/{id}', { id: application.id }, change, version);
+      await reload();
+      say('The keys were saved.');
+    },
+  });
+  choose();
+  return section(
+    'Keys for signed requests',
+    panel(
+      el(
+        'p',
+        { class: 'muted' },
+        'With them the application signs its sign-in requests. It does not authenticate with them.',
+      ),
+      made,
+    ),
+  );
+}

@@ -1,0 +1,566 @@
+//! Request objects (RFC 9101). A test of a requirement of the OpenID suite has the name of its module.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use assent_model::clock::Clock;
+use assent_test_macros::both_databases;
+use axum::http::header::LOCATION;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use josekit::jws::{PS256, RS256};
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::pushed_requests::{address, expect_page, push_form};
+use crate::harness::proof_key::ProofKey;
+use crate::harness::{
+    Browser, Database, EncodedKey, HostOptions, Json, Page, Respond, TestHost, TestUser, Text,
+    http_client, jwt_claims, rsa_key,
+};
+
+/// A host, a user, and an application with a key for request objects.
+struct Fixture {
+    host: TestHost,
+    ada: TestUser,
+    key: ProofKey,
+}
+
+async fn fixture_on(database: Database, settings: Value) -> Fixture {
+    let host = TestHost::start_on(database).await;
+    fixture_at(host, settings).await
+}
+
+async fn fixture_at(host: TestHost, settings: Value) -> Fixture {
+    let (host, ada) = host.with_ada().await;
+    let key = ProofKey::generate();
+    let mut change = json!({"jwks": {"keys": [key.public()]}});
+    change.members_mut().extend(settings.members().clone());
+    let path = format!("/applications/{}", ada.application.id);
+    host.admin_ok(Method::PATCH, &path, change).await;
+    Fixture { host, ada, key }
+}
+
+async fn fixture(settings: Value) -> Fixture {
+    fixture_on(Database::Sqlite, settings).await
+}
+
+impl Fixture {
+    /// Returns the claims of a request object with these changes; null removes one.
+    fn claims(&self, changes: &Value) -> Value {
+        let now = self.host.clock.now().seconds();
+        let client = &self.ada.application.id;
+        let request = self.ada.application.request(&[]);
+        let query = request.split_once('?').expect("a query").1;
+        let mut claims = json!({
+            "iss": client, "aud": self.host.issuer(), "nbf": now, "exp": now + 300,
+        });
+        for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+            claims[&*name] = json!(value);
+        }
+        for (name, value) in changes.members() {
+            claims[name] = value.clone();
+        }
+        claims.members_mut().retain(|_, value| !value.is_null());
+        claims
+    }
+
+    /// Returns a request object with these changes, signed by this key.
+    fn object_by(&self, key: &ProofKey, changes: Value) -> String {
+        let header = json!({"alg": "ES256", "typ": "oauth-authz-req+jwt"});
+        key.proof_with(&header, self.claims(&changes).members().clone())
+    }
+
+    fn object(&self, changes: Value) -> String {
+        self.object_by(&self.key, changes)
+    }
+
+    /// Pushes these parameters.
+    async fn push(&self, form: &[(&str, &str)]) -> (StatusCode, Value) {
+        let form: Vec<(String, String)> = form
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        push_form(&self.host.base, &self.ada.application, &form).await
+    }
+
+    /// Pushes a request object. Returns the error.
+    async fn refusal(&self, object: &str) -> String {
+        let (status, answer) = self.push(&[("request", object)]).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
+        answer["error"].text().to_owned()
+    }
+
+    /// Opens an authorization request with these parameters.
+    async fn open(&self, browser: &Browser, parameters: &[(&str, &str)]) -> Page {
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("client_id", &self.ada.application.id)
+            .extend_pairs(parameters)
+            .finish();
+        browser.get(&format!("/oidc/auth?{query}")).await
+    }
+
+    /// Signs the user in by this first page.
+    async fn finish(&self, browser: &Browser, first: Page) -> Page {
+        let waiting = first
+            .followed()
+            .await
+            .submit_name(self.ada.user["name"].text())
+            .await;
+        self.ada.approve(&waiting).await;
+        browser.finish(&waiting.url).await
+    }
+}
+
+/// The request of a client that follows RFC 9101 has only `client_id` and `request`.
+#[both_databases]
+async fn a_request_object_by_value_signs_a_user_in(database: Database) {
+    let it = fixture_on(database, json!({})).await;
+    let browser = Browser::new(&it.host.base);
+    let object = it.object(json!({"max_age": 600, "claims": {"id_token": {"acr": null}}}));
+    let first = it.open(&browser, &[("request", &object)]).await;
+    let page = it.finish(&browser, first).await;
+    assert_eq!(page.parameter("state"), "st&te", "{database:?}");
+    let code = page.parameter("code");
+    let (status, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}: {tokens}");
+}
+
+#[both_databases]
+async fn a_pushed_request_object_signs_a_user_in(database: Database) {
+    let it = fixture_on(database, json!({"require_signed_request_object": true})).await;
+    let browser = Browser::new(&it.host.base);
+    let (status, answer) = it.push(&[("request", &it.object(json!({})))]).await;
+    assert_eq!(status, StatusCode::CREATED, "{answer}");
+    let uri = address(&it.ada.application.id, answer["request_uri"].text());
+    let page = it.finish(&browser, browser.get(&uri).await).await;
+    assert_eq!(page.parameter("state"), "st&te", "{database:?}");
+    assert!(!page.parameter("code").is_empty());
+}
+
+/// What stands beside the object has no effect.
+#[tokio::test]
+async fn ensure_different_state_and_nonce_inside_and_outside_request_object() {
+    let it = fixture(json!({})).await;
+    let browser = Browser::new(&it.host.base);
+    let outside = [
+        ("state", "outside"),
+        ("nonce", "outside"),
+        ("scope", "openid groups"),
+        ("redirect_uri", "https://elsewhere.example/cb"),
+        ("response_type", "token"),
+        ("code_challenge", "outside"),
+    ];
+    let object = it.object(json!({"nonce": "inside", "scope": "openid"}));
+    let mut parameters = outside.to_vec();
+    parameters.push(("request", &object));
+    let first = it.open(&browser, &parameters).await;
+    let page = it.finish(&browser, first).await;
+    assert_eq!(page.parameter("state"), "st&te");
+    let code = page.parameter("code");
+    let (_, tokens) = it.ada.application.exchange(&it.host.base, &code, &[]).await;
+    assert_eq!(tokens["scope"], "openid");
+    assert_eq!(jwt_claims(tokens["id_token"].text())["nonce"], "inside");
+    // `state-only-outside-request-object-not-used`.
+    let object = it.object(json!({"state": null, "scope": "openid"}));
+    let parameters = [("state", "outside"), ("request", object.as_str())];
+    let page = it.open(&browser, &parameters).await;
+    assert!(!page.location().as_str().contains("outside"));
+    assert!(!page.parameter("code").is_empty());
+}
+
+/// Each of these objects is refused at the endpoint for pushed requests with `invalid_request_object`.
+#[tokio::test]
+async fn a_request_object_that_breaks_a_rule_is_refused() {
+    let it = fixture(json!({"require_signed_request_object": true})).await;
+    let now = it.host.clock.now().seconds();
+    let client = it.ada.application.id.clone();
+    for (module, changes) in [
+        (
+            "ensure-request-object-without-exp-fails",
+            json!({"exp": null}),
+        ),
+        (
+            "ensure-request-object-without-nbf-fails",
+            json!({"nbf": null}),
+        ),
+        (
+            "ensure-expired-request-object-fails",
+            json!({"exp": now - 300}),
+        ),
+        (
+            "ensure-request-object-with-bad-aud-fails",
+            json!({"aud": "https://other.example"}),
+        ),
+        ("no aud", json!({"aud": null})),
+        (
+            "an array of others",
+            json!({"aud": ["https://other.example"]}),
+        ),
+        (
+            "ensure-request-object-with-exp-over-60-fails",
+            json!({"exp": now + 70 * 60}),
+        ),
+        (
+            "ensure-request-object-with-nbf-over-60-fails",
+            json!({"nbf": now - 70 * 60}),
+        ),
+        ("nbf in the future", json!({"nbf": now + 62})),
+        ("iat in the future", json!({"iat": now + 62})),
+        (
+            "iss of another server",
+            json!({"iss": "https://other.example"}),
+        ),
+        (
+            "client_id of another client",
+            json!({"client_id": "did:web:other.example"}),
+        ),
+        (
+            "it could be an assertion",
+            json!({"sub": client, "jti": "one"}),
+        ),
+        (
+            "par-authorization-request-containing-request_uri",
+            json!({"request_uri": "https://rp.example/o"}),
+        ),
+        ("request inside", json!({"request": "eyJ"})),
+        ("exp as text", json!({"exp": (now + 300).to_string()})),
+    ] {
+        let error = it.refusal(&it.object(changes)).await;
+        assert_eq!(error, "invalid_request_object", "{module}");
+    }
+    // `ensure-request-object-without-redirect-uri-fails`, and the other parameters are checked as usual.
+    for (changes, expected) in [
+        (json!({"redirect_uri": null}), "invalid_request"),
+        (
+            json!({"redirect_uri": "https://rp.example/unknown"}),
+            "invalid_request",
+        ),
+        (
+            json!({"response_type": "token"}),
+            "unsupported_response_type",
+        ),
+        (json!({"code_challenge_method": "plain"}), "invalid_request"),
+        (json!({"state": "x".repeat(2049)}), "invalid_request"),
+    ] {
+        let text = changes.to_string();
+        assert_eq!(it.refusal(&it.object(changes)).await, expected, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_object_with_another_signature_is_refused() {
+    let it = fixture(json!({})).await;
+    let claims = it.claims(&json!({})).members().clone();
+    let part = |value: &Value| base64_of(value.to_string());
+    let unsigned = format!(
+        "{}.{}.",
+        part(&json!({"alg": "none"})),
+        part(&json!(claims))
+    );
+    let by_other = it.object_by(&ProofKey::generate(), json!({}));
+    let own = it.object(json!({}));
+    let changed = format!("{}A", &own[..own.len() - 1]);
+    let cut = own.rsplit_once('.').expect("a signature").0.to_owned();
+    let typed = |kind: &str| {
+        let header = json!({"alg": "ES256", "typ": kind});
+        it.key.proof_with(&header, claims.clone())
+    };
+    let named = it.key.proof_with(
+        &json!({"alg": "ES256", "jwk": it.key.public(), "jku": "https://rp.example/keys", "crit": ["b64"], "b64": true}),
+        claims.clone(),
+    );
+    // A JWE in the compact form, and a signed JWT in a signed JWT.
+    let encrypted = format!(
+        "{}.AA.AA.AA.AA",
+        part(&json!({"alg": "RSA-OAEP", "enc": "A256GCM"}))
+    );
+    let nested = it.key.proof_with(
+        &json!({"alg": "ES256", "cty": "JWT"}),
+        json!({"request": own}).members().clone(),
+    );
+    for (name, object) in [
+        (
+            "ensure-request-object-signature-algorithm-is-not-none",
+            unsigned,
+        ),
+        ("ensure-matching-key-in-authorization-request", by_other),
+        (
+            "ensure-request-object-with-invalid-signature-fails",
+            changed,
+        ),
+        ("a signature that is missing", cut),
+        ("a client assertion", typed("client-authentication+jwt")),
+        ("a proof", typed("dpop+jwt")),
+        ("an unknown crit", named),
+        ("an encrypted object", encrypted),
+        ("a nested object", nested),
+        ("no JWT", "eyJ".to_owned()),
+        ("another text", "ö..".to_owned()),
+    ] {
+        let error = it.refusal(&object).await;
+        assert_eq!(error, "invalid_request_object", "{name}");
+    }
+    // At the authorization endpoint the application learns of it, if its address stands beside the object.
+    let browser = Browser::new(&it.host.base);
+    let beside = [
+        ("request", "eyJ"),
+        ("redirect_uri", "https://rp.example/cb"),
+        ("state", "known"),
+    ];
+    let page = it.open(&browser, &beside).await;
+    let plain = it.ada.application.request(&[("request", Some("eyJ"))]);
+    let answer = browser.get(&plain).await;
+    assert_eq!(answer.parameter("error"), "invalid_request_object");
+    assert_eq!(answer.parameter("state"), "st&te");
+    let reason = "the signature or its content is not valid";
+    expect_page(&page, reason);
+    expect_page(&it.open(&browser, &[("request", "eyJ")]).await, reason);
+}
+
+/// `ensure-request-object-with-multiple-aud-succeeds` and
+/// `ensure-request-object-with-nbf-8-seconds-in-the-future-is-accepted`.
+#[tokio::test]
+async fn a_request_object_may_have_several_audiences_and_a_fast_clock() {
+    let it = fixture(json!({"require_signed_request_object": true})).await;
+    let now = it.host.clock.now().seconds();
+    for changes in [
+        json!({"aud": [it.host.issuer(), "https://other.example"]}),
+        json!({"nbf": now + 8, "iat": now + 8}),
+        json!({"nbf": now - 59 * 60, "exp": now + 59 * 60}),
+        json!({"nbf": now as f64 + 0.5}),
+    ] {
+        let text = changes.to_string();
+        let (status, answer) = it.push(&[("request", &it.object(changes))]).await;
+        assert_eq!(status, StatusCode::CREATED, "{text}: {answer}");
+    }
+}
+
+/// Objects of the basic plans of the OpenID suite have neither `exp` nor `nbf`. They are accepted where a plain request
+/// is accepted, too.
+#[tokio::test]
+async fn an_object_without_times_is_accepted_where_plain_requests_are() {
+    let it = fixture(json!({})).await;
+    let changes = json!({"exp": null, "nbf": null, "aud": null, "iss": null});
+    let object = it.object(changes.clone());
+    let (status, answer) = it.push(&[("request", &object)]).await;
+    assert_eq!(status, StatusCode::CREATED, "{answer}");
+    let now = it.host.clock.now().seconds();
+    let expired = it.object(json!({"exp": now - 1, "nbf": null}));
+    assert_eq!(it.refusal(&expired).await, "invalid_request_object");
+}
+
+/// `ensure-unsigned-request-at-par-endpoint-fails`: an application that signs its requests has no plain ones.
+#[tokio::test]
+async fn a_plain_request_of_an_application_that_signs_is_refused() {
+    let it = fixture(json!({"require_signed_request_object": true})).await;
+    let request = it.ada.application.request(&[]);
+    let page = Browser::new(&it.host.base).get(&request).await;
+    assert_eq!(page.parameter("error"), "invalid_request");
+    let query = request.split_once('?').expect("a query").1;
+    let form: Vec<(String, String)> = url::form_urlencoded::parse(query.as_bytes())
+        .into_owned()
+        .collect();
+    let (status, answer) = push_form(&it.host.base, &it.ada.application, &form).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert_eq!(answer["error"], "invalid_request");
+    // An empty or repeated object is none.
+    for form in [
+        vec![("request", "")],
+        vec![("request", "eyJ"), ("request", "eyJ")],
+        vec![("request", "eyJ"), ("request_uri", "https://rp.example/o")],
+        vec![("request_uri", "https://rp.example/o")],
+    ] {
+        let (status, answer) = it.push(&form).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{form:?}: {answer}");
+        assert_ne!(answer["error"], "invalid_client", "{form:?}");
+    }
+}
+
+/// The settings need keys, and the keys of an application that authenticates with a secret verify only its requests.
+#[tokio::test]
+async fn the_keys_for_request_objects_are_a_setting_of_their_own() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let path = format!("/applications/{}", ada.application.id);
+    let set = async |change: Value, expected| {
+        let (status, body) = host.admin(Method::PATCH, &path, change).await;
+        assert_eq!(status, expected, "{body}");
+        body
+    };
+    let required = json!({"require_signed_request_object": true});
+    let error = set(required.clone(), StatusCode::UNPROCESSABLE_ENTITY).await;
+    assert!(error.to_string().contains("jwks"), "{error}");
+    let key = ProofKey::generate();
+    let keys = json!({"jwks": {"keys": [key.public()]}, "require_signed_request_object": true});
+    let known = set(keys, StatusCode::OK).await;
+    assert_eq!(known["token_endpoint_auth_method"], "client_secret_basic");
+    assert_eq!(known["jwks"]["keys"][0]["x"], key.public()["x"]);
+    let two = json!({"jwks": {"keys": [key.public()]}, "jwks_uri": "https://rp.example/keys"});
+    set(two, StatusCode::UNPROCESSABLE_ENTITY).await;
+    let removed = json!({"jwks": null});
+    set(removed.clone(), StatusCode::UNPROCESSABLE_ENTITY).await;
+    // The same keys may authenticate the application. Then it cannot lose them.
+    let method = json!({"token_endpoint_auth_method": "private_key_jwt"});
+    let known = set(method, StatusCode::OK).await;
+    assert_eq!(known["jwks"]["keys"][0]["x"], key.public()["x"]);
+    set(removed.clone(), StatusCode::UNPROCESSABLE_ENTITY).await;
+    let method = json!({
+        "token_endpoint_auth_method": "client_secret_basic", "require_signed_request_object": false,
+    });
+    assert_eq!(set(method, StatusCode::OK).await["jwks"], Value::Null);
+    let keys = json!({"public_key": rsa_key().public_pem()});
+    let known = set(keys, StatusCode::OK).await;
+    assert_eq!(known["jwks"]["keys"][0]["kty"], "RSA");
+    assert_eq!(set(removed, StatusCode::OK).await["jwks"], Value::Null);
+}
+
+/// Serves request objects at several addresses, and counts the requests.
+async fn objects(object: String, count: Arc<AtomicUsize>) -> String {
+    let large = "x".repeat(10 * 1024 * 1024);
+    let router = axum::Router::new()
+        .route(
+            "/object",
+            get(move || {
+                count.fetch_add(1, Ordering::SeqCst);
+                let object = object.clone();
+                async move {
+                    (
+                        [("content-type", "application/oauth-authz-req+jwt")],
+                        object,
+                    )
+                }
+            }),
+        )
+        .route(
+            "/moved",
+            get(|| async { (StatusCode::FOUND, [(LOCATION, "/object")]).into_response() }),
+        )
+        .route("/large", get(move || async move { large }))
+        .route(
+            "/slow",
+            get(|| async {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                ""
+            }),
+        );
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}")
+}
+
+/// A registered address that redirects, is slow, is 10 MB, or is not registered.
+#[tokio::test]
+async fn a_request_object_is_fetched_from_a_registered_address_only() {
+    let options = HostOptions {
+        settings: "[egress]\nallow_private_addresses = true\n",
+        ..HostOptions::default()
+    };
+    let it = fixture_at(TestHost::start_with(options).await, json!({})).await;
+    let count = Arc::new(AtomicUsize::new(0));
+    let base = objects(it.object(json!({})), Arc::clone(&count)).await;
+    let browser = Browser::new(&it.host.base);
+    let uri = |path: &str| format!("{base}/{path}");
+    let open = async |named: &str| {
+        let request = it.ada.application.request(&[("request_uri", Some(named))]);
+        browser.get(&request).await
+    };
+    let answer = open(&uri("object")).await;
+    assert_eq!(answer.parameter("error"), "request_uri_not_supported");
+    let path = format!("/applications/{}", it.ada.application.id);
+    let addresses = ["object", "moved", "large", "slow"].map(uri);
+    let change = json!({"request_uris": addresses});
+    it.host.admin_ok(Method::PATCH, &path, change).await;
+    for named in ["moved", "large", "slow", "object?x=1", "other", "../object"] {
+        let answer = open(&uri(named)).await;
+        assert_eq!(answer.parameter("error"), "invalid_request_uri", "{named}");
+    }
+    assert_eq!(count.load(Ordering::SeqCst), 0);
+    // The fragment is the digest of the content in OpenID Connect Core section 6.2.
+    let first = open(&uri("object#digest")).await;
+    let page = it.finish(&browser, first).await;
+    assert_eq!(page.parameter("state"), "st&te");
+    assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+/// An address on this machine is no address of an application, unless the operator permits it.
+#[tokio::test]
+async fn a_private_address_of_request_objects_is_refused() {
+    let options = HostOptions {
+        settings: "[egress]\nallow_private_addresses = false\n",
+        ..HostOptions::default()
+    };
+    let (host, ada) = TestHost::start_with(options).await.with_ada().await;
+    let path = format!("/applications/{}", ada.application.id);
+    for uri in [
+        "http://127.0.0.1/object",
+        "https://127.0.0.1/object",
+        "https://[::1]/object",
+        "https://10.0.0.1/object",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "https://user@rp.example/object",
+        "not an address",
+    ] {
+        let change = json!({"request_uris": [uri]});
+        let (status, body) = host.admin(Method::PATCH, &path, change).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{uri}: {body}");
+    }
+}
+
+/// Without a profile, an application may sign with RS256, as the dynamic plan of the OpenID suite does.
+#[tokio::test]
+async fn a_request_object_may_be_signed_with_rsa() {
+    let it = fixture(json!({})).await;
+    let key = rsa_key();
+    let path = format!("/applications/{}", it.ada.application.id);
+    let change = json!({"public_key": key.public_pem()});
+    it.host.admin_ok(Method::PATCH, &path, change).await;
+    let sign = |algorithm: &str| {
+        let claims = it.claims(&json!({}));
+        let der = key.pkcs8_der();
+        let signer: Box<dyn josekit::jws::JwsSigner> = match algorithm {
+            "RS256" => Box::new(RS256.signer_from_der(der).expect("a signer")),
+            _ => Box::new(PS256.signer_from_der(der).expect("a signer")),
+        };
+        let part = |value: &Value| base64_of(value.to_string());
+        let message = format!("{}.{}", part(&json!({"alg": algorithm})), part(&claims));
+        let signature = signer.sign(message.as_bytes()).expect("signed");
+        format!("{message}.{}", base64_of(signature))
+    };
+    let status_of = async |algorithm: &str| {
+        let (status, answer) = it.push(&[("request", &sign(algorithm))]).await;
+        (status, answer["error"].clone())
+    };
+    let accepted = (StatusCode::CREATED, Value::Null);
+    assert_eq!(status_of("RS256").await, accepted);
+    assert_eq!(status_of("PS256").await, accepted);
+}
+
+fn base64_of(bytes: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// A request object is no assertion of the client, and an assertion is no request object.
+#[tokio::test]
+async fn a_request_object_does_not_authenticate_the_client() {
+    let it = fixture(json!({"token_endpoint_auth_method": "private_key_jwt"})).await;
+    let form = [
+        ("grant_type", "client_credentials".to_owned()),
+        (
+            "client_assertion_type",
+            "urn:ietf:params:oauth:client-assertion-type:jwt-bearer".to_owned(),
+        ),
+        ("client_assertion", it.object(json!({"jti": "one"}))),
+    ];
+    let response = http_client()
+        .post(format!("{}/oidc/token", it.host.base))
+        .form(&form)
+        .response()
+        .await;
+    assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
+}
