@@ -6,16 +6,24 @@ use super::values::server_address;
 use crate::domain::admin::{Result, invalid};
 use crate::keys::client;
 use assent_model::application::OidcSettings;
-use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
+use assent_model::certificate_name::{CertificateName, CertificateNameKind};
+use assent_model::client_auth::{
+    CertificateIdentity, ClientAuthMethod, ClientAuthentication, ClientKeys,
+};
 use assent_plugin_host::egress::Egress;
 
-/// A change of an application's authentication method, with at most one of the four kinds of key.
+/// A change of an application's authentication method, with at most one of the four kinds of key, or a name in
+/// certificates.
 pub(super) struct AuthenticationChange {
     pub(super) method: Option<ClientAuthMethod>,
     pub(super) jwks: Option<Option<Value>>,
     pub(super) jwks_uri: Option<Option<String>>,
     pub(super) public_key: Option<Option<String>>,
     pub(super) certificate: Option<Option<String>>,
+    /// The names in certificates of authorities.
+    pub(super) names: [(CertificateNameKind, Option<Option<String>>); 5],
+    /// Whether the server has authorities for client certificates.
+    pub(super) has_authorities: bool,
 }
 
 impl AuthenticationChange {
@@ -27,12 +35,52 @@ impl AuthenticationChange {
             ("public_key", self.public_key == Some(None)),
             ("certificate", self.certificate == Some(None)),
         ];
+        let names = self.names.iter();
+        let removed_names = names.map(|(kind, name)| (kind.member(), *name == Some(None)));
         removals
             .into_iter()
+            .chain(removed_names)
             .find(|(member, is_removed)| *is_removed && members.contains(member))
             .map(|(member, _)| member)
     }
+
+    /// Returns the names that the change sets.
+    fn set_names(&self) -> Vec<(CertificateNameKind, &str)> {
+        let names = self.names.iter();
+        names
+            .filter_map(|(kind, name)| Some((*kind, name.as_ref()?.as_deref()?)))
+            .collect()
+    }
+
+    /// Returns what identifies the application's certificate after the change, if the change sets it.
+    fn identity(&self) -> Result<Option<CertificateIdentity>> {
+        let names = self.set_names();
+        match (&self.certificate, names.as_slice()) {
+            (Some(Some(pem)), []) => client::registered_certificates(pem)
+                .map(|registered| Some(CertificateIdentity::Registered(registered)))
+                .map_err(|error| invalid("certificate", error.to_string())),
+            (None | Some(None), [(kind, text)]) => {
+                let member = kind.member();
+                if !self.has_authorities {
+                    return Err(invalid(
+                        member,
+                        "this server has no authorities for client certificates: expected the setting \
+                         http.mtls.authorities_file",
+                    ));
+                }
+                CertificateName::parse(*kind, text)
+                    .map(|name| Some(CertificateIdentity::Named(name)))
+                    .map_err(|error| invalid(member, error.to_string()))
+            }
+            (None | Some(None), []) => Ok(None),
+            _ => Err(invalid("token_endpoint_auth_method", ONE_IDENTITY)),
+        }
+    }
 }
+
+const ONE_IDENTITY: &str = "tls_client_certificate takes a certificate, or one of tls_client_auth_subject_dn, \
+                            tls_client_auth_san_dns, tls_client_auth_san_uri, tls_client_auth_san_ip and \
+                            tls_client_auth_san_email";
 
 /// Returns the authentication of the application after the change.
 pub(super) fn authentication(
@@ -48,7 +96,8 @@ pub(super) fn authentication(
         matches!(change.public_key, Some(Some(_))),
         matches!(change.certificate, Some(Some(_))),
     ];
-    let count = keys.into_iter().filter(|is_set| *is_set).count();
+    let names = change.set_names().len();
+    let count = keys.into_iter().filter(|is_set| *is_set).count() + names;
     if !settings.application_type.is_confidential() {
         return match (method, count) {
             (ClientAuthMethod::None, 0) => Ok(settings.authentication.clone()),
@@ -88,7 +137,7 @@ pub(super) fn authentication(
             (ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(_)), 0) => {
                 kept(&["jwks", "public_key", "certificate"])
             }
-            (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(
+            (_, 1) if names == 0 => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(
                 change, egress,
             )?)),
             _ => Err(invalid(
@@ -97,19 +146,13 @@ pub(super) fn authentication(
             )),
         },
         ClientAuthMethod::TlsClientCertificate => {
-            match (&settings.authentication, &change.certificate, count) {
-                (ClientAuthentication::TlsClientCertificate(_), None | Some(None), 0) => {
-                    kept(&["certificate"])
-                }
-                (_, Some(Some(pem)), 1) => {
-                    let certificate = client::certificate(pem)
-                        .map_err(|error| invalid("certificate", error.to_string()))?;
-                    Ok(ClientAuthentication::TlsClientCertificate(certificate))
-                }
-                _ => Err(invalid(
-                    FIELD,
-                    "tls_client_certificate takes a certificate, and nothing else",
-                )),
+            match (&settings.authentication, change.identity()?, count) {
+                (_, Some(identity), 1) => Ok(ClientAuthentication::TlsClientCertificate(identity)),
+                (ClientAuthentication::TlsClientCertificate(known), None, 0) => match known {
+                    CertificateIdentity::Registered(_) => kept(&["certificate"]),
+                    CertificateIdentity::Named(name) => kept(&[name.kind().member()]),
+                },
+                _ => Err(invalid(FIELD, ONE_IDENTITY)),
             }
         }
     }
