@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::Url;
 
+use crate::certificate_name::CertificateName;
 use crate::secret::Digest;
 
 /// The client authentication methods, by their registered names.
@@ -52,7 +53,7 @@ pub enum ClientAuthentication {
     /// See [`ClientAuthMethod::PrivateKeyJwt`].
     PrivateKeyJwt(ClientKeys),
     /// See [`ClientAuthMethod::TlsClientCertificate`].
-    TlsClientCertificate(RegisteredCertificate),
+    TlsClientCertificate(CertificateIdentity),
 }
 
 impl ClientAuthentication {
@@ -78,19 +79,137 @@ pub enum ClientKeys {
     JwksUri(Url),
 }
 
-/// A registered client certificate. Trust comes from its registration by the administrator, not from a certificate
-/// authority.
+/// What identifies the certificate of an application (RFC 8705 section 2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CertificateIdentity {
+    /// Registered certificates. Trust comes from their registration by the administrator, not from an authority.
+    Registered(RegisteredCertificates),
+    /// A name in any certificate of the operator's authorities.
+    Named(CertificateName),
+}
+
+/// The registered certificates of an application: one, or two that differ while one replaces the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredCertificates")]
+pub struct RegisteredCertificates {
+    first: RegisteredCertificate,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second: Option<RegisteredCertificate>,
+}
+
+#[derive(Deserialize)]
+struct StoredCertificates {
+    first: RegisteredCertificate,
+    #[serde(default)]
+    second: Option<RegisteredCertificate>,
+}
+
+impl From<StoredCertificates> for RegisteredCertificates {
+    fn from(stored: StoredCertificates) -> Self {
+        Self::new(stored.first, stored.second)
+    }
+}
+
+impl RegisteredCertificates {
+    /// Registers one or two certificates. A second one that equals the first has no effect.
+    pub fn new(first: RegisteredCertificate, second: Option<RegisteredCertificate>) -> Self {
+        let second = second.filter(|second| second.sha256 != first.sha256);
+        Self { first, second }
+    }
+
+    /// The certificates: one or two.
+    pub fn iter(&self) -> impl Iterator<Item = &RegisteredCertificate> {
+        std::iter::once(&self.first).chain(&self.second)
+    }
+
+    /// Whether the certificate of a connection is one of them.
+    pub fn contain(&self, der: &[u8]) -> bool {
+        self.iter().any(|registered| registered.is(der))
+    }
+
+    /// The certificates in PEM form, for administrators.
+    pub fn to_pem(&self) -> String {
+        self.iter().map(RegisteredCertificate::pem).collect()
+    }
+}
+
+/// A registered client certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisteredCertificate {
-    /// The certificate in PEM form, for administrators.
-    pub pem: String,
+    pem: String,
     /// The SHA-256 of its DER form, as hexadecimal digits.
-    pub sha256: String,
+    sha256: String,
 }
 
 impl RegisteredCertificate {
+    /// A certificate in both forms. `pem` ends with a line break.
+    pub fn new(pem: String, der: &[u8]) -> Self {
+        Self {
+            pem,
+            sha256: Digest::sha256(der).to_text(),
+        }
+    }
+
+    /// The certificate in PEM form, for administrators.
+    pub fn pem(&self) -> &str {
+        &self.pem
+    }
+
+    /// The SHA-256 of its DER form, as hexadecimal digits.
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+
     /// Whether this is the certificate of a connection.
     pub fn is(&self, der: &[u8]) -> bool {
         Digest::from_text(&self.sha256).is_some_and(|registered| registered == Digest::sha256(der))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certificate_name::CertificateNameKind;
+
+    fn certificate(content: &str) -> RegisteredCertificate {
+        RegisteredCertificate::new(format!("{content}\n"), content.as_bytes())
+    }
+
+    #[test]
+    fn two_certificates_are_valid_at_the_same_time() {
+        let (old, new) = (certificate("old"), certificate("new"));
+        let both = RegisteredCertificates::new(old.clone(), Some(new));
+        assert!(both.contain(b"old") && both.contain(b"new"));
+        assert!(!both.contain(b"other"));
+        assert_eq!(both.to_pem(), "old\nnew\n");
+        let one = RegisteredCertificates::new(old.clone(), Some(old));
+        assert_eq!(one.iter().count(), 1);
+        for known in [both, one] {
+            let authentication =
+                ClientAuthentication::TlsClientCertificate(CertificateIdentity::Registered(known));
+            let stored = serde_json::to_string(&authentication).unwrap();
+            assert_eq!(
+                serde_json::from_str::<ClientAuthentication>(&stored).unwrap(),
+                authentication
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_is_stored_with_the_method() {
+        for (kind, text) in [
+            (CertificateNameKind::SubjectDn, "CN=reports"),
+            (CertificateNameKind::SanIp, "192.0.2.7"),
+        ] {
+            let name = CertificateName::parse(kind, text).unwrap();
+            let authentication =
+                ClientAuthentication::TlsClientCertificate(CertificateIdentity::Named(name));
+            let stored = serde_json::to_string(&authentication).unwrap();
+            assert_eq!(
+                serde_json::from_str::<ClientAuthentication>(&stored).unwrap(),
+                authentication
+            );
+        }
     }
 }

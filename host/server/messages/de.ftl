@@ -1093,6 +1093,7 @@ action-certificate-none = Sie authentifiziert sich mit keinem Zertifikat
 action-certificate-known = Sie authentifiziert sich wie bisher mit dem Zertifikat mit dem SHA-256-Wert { $known }
 action-certificate-new = Sie authentifiziert sich mit dem Zertifikat mit dem SHA-256-Wert { $new }
 action-certificate-both = Sie authentifiziert sich mit dem Zertifikat mit dem SHA-256-Wert { $new }; wie bisher mit dem Zertifikat mit dem SHA-256-Wert { $known }
+action-certificate-name = Sie authentifiziert sich mit jedem Zertifikat der Zertifizierungsstellen dieses Servers, das als { $kind } „{ $name }“ hat
 action-new-client-secret = Sie authentifiziert sich mit einem neuen Client Secret
 action-rotate-key = ID-Tokens mit einem neuen { $algorithm }-Schlüssel signieren
 action-rotate-key-now = ID-Tokens mit einem neuen { $algorithm }-Schlüssel signieren, in wenigen Minuten

@@ -1094,6 +1094,7 @@ action-certificate-none = It authenticates with no certificate
 action-certificate-known = It authenticates as before with the certificate with the SHA-256 digest { $known }
 action-certificate-new = It authenticates with the certificate with the SHA-256 digest { $new }
 action-certificate-both = It authenticates with the certificate with the SHA-256 digest { $new }; as before with the certificate with the SHA-256 digest { $known }
+action-certificate-name = It authenticates with any certificate of the authorities of this server that has the { $kind } “{ $name }”
 action-new-client-secret = It authenticates with a new client secret
 action-rotate-key = Sign ID tokens with a new { $algorithm } key
 action-rotate-key-now = Sign ID tokens with a new { $algorithm } key, in a few minutes

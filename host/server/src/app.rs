@@ -22,6 +22,7 @@ use crate::domain::operations::telemetry::span_sampler::SpanSampler;
 use crate::domain::operations::traffic::admission::Admission;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
 use crate::geoip::GeoIp;
+use crate::keys::client_authorities::ClientAuthorities;
 use crate::keys::{KeyError, KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
 use crate::otlp::Collector;
 use crate::smtp::connection::SmtpSecurity;
@@ -147,6 +148,7 @@ pub async fn compose(
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
         rate_limits: RateLimiters::new(settings.rate_limits),
+        client_authorities: client_authorities(&settings, &clock)?,
         settings,
         egress,
         mailer,
@@ -208,6 +210,21 @@ pub fn collector(
     let instance = hex::encode(entropy.bytes::<16>());
     let collector = Collector::new(endpoint.clone(), headers, instance)?;
     Ok(Some(Arc::new(collector)))
+}
+
+/// Reads the authorities whose certificates applications may present, if the settings name a file of them.
+///
+/// # Errors
+/// If the file cannot be read, or has no root authority.
+pub fn client_authorities(
+    settings: &Settings,
+    clock: &SharedClock,
+) -> Result<Option<Arc<ClientAuthorities>>, StartError> {
+    let Some(file) = settings.http.authorities_file() else {
+        return Ok(None);
+    };
+    let loaded = ClientAuthorities::load(file, Arc::clone(clock))?;
+    Ok(Some(Arc::new(loaded)))
 }
 
 /// Returns the digest of the secret that a client of the metrics endpoint must send, if the settings name a secret.

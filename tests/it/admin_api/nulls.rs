@@ -80,11 +80,16 @@ fn values(schema: &str) -> Value {
 }
 
 /// The members that depend on others. Tests of their own remove them.
-const DEPENDENT: [&str; 6] = [
+const DEPENDENT: [&str; 11] = [
     "jwks",
     "jwks_uri",
     "public_key",
     "certificate",
+    "tls_client_auth_subject_dn",
+    "tls_client_auth_san_dns",
+    "tls_client_auth_san_uri",
+    "tls_client_auth_san_ip",
+    "tls_client_auth_san_email",
     "sector_identifier",
     "security_profile",
 ];

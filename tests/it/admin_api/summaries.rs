@@ -611,6 +611,8 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "post_logout_redirect_uris": [], "scopes": [],
         "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x",
             "public_key": "x",
+        "tls_client_auth_subject_dn": "x", "tls_client_auth_san_dns": "x", "tls_client_auth_san_uri": "x",
+        "tls_client_auth_san_ip": "x", "tls_client_auth_san_email": "x",
         "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "session_state": true,
         "subject_type": "public", "sector_identifier": "x", "consent": "ask", "passkey_sign_in": true,
         "backchannel_logout_uri": null,

@@ -323,3 +323,53 @@ fn invalid_tls_settings_are_named() {
         "{message}"
     );
 }
+
+#[test]
+fn invalid_settings_of_client_certificates_are_named() {
+    let folder = temp_folder();
+    let authorities = folder.path().join("authorities.pem");
+    let proxy = "[http]\ntrusted_proxies = [\"192.0.2.1\"]\nclient_cert_header = true\n";
+    let setting = format!("[http.mtls]\nauthorities_file = {authorities:?}\n");
+    let check = |settings: &str| {
+        let file = folder.path().join("assent.toml");
+        write_file(
+            &file,
+            format!("base_url = \"https://id.example\"\n{settings}"),
+        );
+        let output = Command::new(binary("assent"))
+            .args(["config", "check", "--config"])
+            .arg(&file)
+            .output();
+        utf8(output.expect("a command").stderr)
+    };
+    let message = check("[http.mtls]\nlisten = \"127.0.0.1:1\"\n");
+    for key in ["certificate_file", "key_file"] {
+        assert!(
+            message.contains(&format!("http.mtls.{key}: missing")),
+            "{message}"
+        );
+    }
+    let message = check("[http.mtls]\n");
+    assert!(message.contains("http.mtls.listen: missing"), "{message}");
+    let message = check(&setting);
+    assert!(
+        message.contains("http.mtls.authorities_file: expected a listener"),
+        "{message}"
+    );
+    let behind_proxy = format!("{proxy}{setting}");
+    let message = check(&behind_proxy);
+    assert!(
+        message.contains("http.mtls.authorities_file: cannot read"),
+        "{message}"
+    );
+    write_file(&authorities, "nonsense");
+    let message = check(&behind_proxy);
+    assert!(
+        message.contains("http.mtls.authorities_file: there is no root authority in"),
+        "{message}"
+    );
+    let (root, _) = certificate_of("root");
+    write_file(&authorities, root.to_pem().expect("PEM"));
+    let message = check(&behind_proxy);
+    assert!(!message.contains("http.mtls"), "{message}");
+}

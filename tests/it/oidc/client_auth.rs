@@ -1,7 +1,9 @@
 //! Client authentication: each method, and credentials that the server must reject.
 
+mod authorities;
 mod key_sets;
 mod registration;
+mod replaced_certificates;
 mod secrets;
 
 use std::sync::Arc;

@@ -67,11 +67,7 @@ const AUTH_METHODS: [&str; 5] = [
     "private_key_jwt",
     "none",
 ];
-const CERTIFICATE_METHODS: [&str; 3] = [
-    "tls_client_certificate",
-    "self_signed_tls_client_auth",
-    "tls_client_auth",
-];
+const CERTIFICATE_METHODS: [&str; 2] = ["tls_client_certificate", "self_signed_tls_client_auth"];
 const ASSERTION_ALGORITHMS: [&str; 7] = [
     "RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA", "HS256",
 ];
@@ -143,6 +139,7 @@ async fn certificate_methods_are_listed_only_with_a_way_to_present_one() {
         for method in CERTIFICATE_METHODS {
             assert_eq!(methods.contains(method), expected, "{settings}: {methods}");
         }
+        assert!(!methods.contains("\"tls_client_auth\""), "{methods}");
         assert_eq!(
             document["tls_client_certificate_bound_access_tokens"],
             expected

@@ -79,6 +79,11 @@ async fn each_member_of_a_manifest_is_planned_approved_and_exported_as_before() 
                     "jwks_uri",
                     "certificate",
                     "public_key",
+                    "tls_client_auth_subject_dn",
+                    "tls_client_auth_san_dns",
+                    "tls_client_auth_san_uri",
+                    "tls_client_auth_san_ip",
+                    "tls_client_auth_san_email",
                     "sector_identifier",
                     "enabled",
                 ];

@@ -5,6 +5,7 @@ use crate::domain::operations::branding::LogoFileError;
 use crate::domain::operations::plugins::specs::SecretFileError;
 use crate::geoip::GeoIpError;
 use crate::http::tls::TlsError;
+use crate::keys::client_authorities::AuthoritiesError;
 use crate::keys::{KeyError, MasterKeyError};
 use crate::otlp::CollectorError;
 use assent_plugin_host::LoadError;
@@ -45,6 +46,8 @@ pub enum StartError {
     Telemetry(#[from] CollectorError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    #[error(transparent)]
+    ClientAuthorities(#[from] AuthoritiesError),
     #[error(transparent)]
     GeoIp(#[from] GeoIpError),
     #[error(transparent)]

@@ -38,7 +38,7 @@ pub struct Ports {
 pub async fn listen(settings: &Settings) -> Result<Ports, StartError> {
     let group = settings.http.socket_group.as_deref();
     let main = bind("http.listen", &settings.http.listen, group).await?;
-    let mtls = match &settings.http.mtls {
+    let mtls = match settings.http.mtls_listener() {
         Some(mtls) => Some(bind("http.mtls.listen", &mtls.listen, group).await?),
         None => None,
     };
@@ -95,13 +95,13 @@ pub fn identities(settings: &Settings, clock: &SharedClock) -> Result<Identities
     let load = |table, files, clients| {
         TlsIdentity::load(table, files, clients, Arc::clone(clock)).map(Arc::new)
     };
-    let (main, mtls) = (settings.http.tls.clone(), settings.http.mtls.as_ref());
+    let (main, mtls) = (settings.http.tls.clone(), settings.http.mtls_listener());
     Ok(Identities {
         main: main
             .map(|files| load("http.tls", files, Clients::Anonymous))
             .transpose()?,
         mtls: mtls
-            .map(|mtls| load("http.mtls", mtls.tls(), Clients::MayShowCertificate))
+            .map(|mtls| load("http.mtls", mtls.tls, Clients::MayShowCertificate))
             .transpose()?,
     })
 }

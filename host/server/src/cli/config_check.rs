@@ -101,6 +101,7 @@ fn check_files(settings: &Settings, problems: &mut Problems<'_>) {
     for error in app::secret_file_errors(settings, &entropy) {
         problems.add(&error.to_string());
     }
+    problems.note(app::client_authorities(settings, &clock));
     problems.note(GeoIp::open(settings.geoip.database_file.as_deref()));
     problems.note(app::logo(settings));
     problems.note(check_streams(&settings.audit.stream));

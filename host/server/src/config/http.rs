@@ -1,7 +1,7 @@
 //! The settings of the listeners.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,13 +38,14 @@ pub struct Http {
     pub drain_time: HumanDuration,
     /// TLS for `listen`. Without this table it is http, and a proxy in front terminates TLS.
     pub tls: Option<Tls>,
-    /// A second listener, for applications that authenticate with a client certificate.
+    /// Client certificates of applications: a second listener that requests them, and the authorities that may issue
+    /// them.
     pub mtls: Option<Mtls>,
     /// The URL by which applications reach the listener of `[http.mtls]`, such as `https://mtls.id.example.org`,
     /// without a path or query. It may also be the URL of a proxy that requests their certificate.
     pub mtls_url: Option<Url>,
-    /// Trusts the `Client-Cert` header (RFC 9440) of the `trusted_proxies` in place of a certificate of the connection.
-    /// The proxy must remove this header from requests of clients.
+    /// Trusts the headers `Client-Cert` and `Client-Cert-Chain` (RFC 9440) of the `trusted_proxies` in place of a
+    /// certificate of the connection. The proxy must remove these headers from requests of clients.
     pub client_cert_header: bool,
 }
 
@@ -58,34 +59,62 @@ pub struct Tls {
     pub key_file: PathBuf,
 }
 
-/// A listener that requests a client certificate. It serves only the token, introspection, revocation and UserInfo
-/// endpoints. It accepts each certificate whose key the client has, and compares it with the certificate that is
-/// registered for the application.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// The client certificates of applications. The listener requests a certificate, and serves only the token, pushed
+/// request, introspection, revocation and UserInfo endpoints. It accepts each certificate whose key the client has.
+/// Client authentication then compares it with the registered certificate, or verifies it with the authorities. Without
+/// `listen` a proxy forwards certificates (`http.client_cert_header`).
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
 pub struct Mtls {
-    /// The address and port to listen on, or `unix:` and the path of a socket.
-    pub listen: ListenAddress,
+    /// The address and port to listen on, or `unix:` and the path of a socket. It needs `certificate_file` and
+    /// `key_file`.
+    pub listen: Option<ListenAddress>,
     /// The listener's own certificate in PEM form, followed by those of the authorities between it and the root.
-    pub certificate_file: PathBuf,
-    /// The certificate's private key in PEM form, without a passphrase.
-    pub key_file: PathBuf,
+    pub certificate_file: Option<PathBuf>,
+    /// The private key of the listener's certificate in PEM form, without a passphrase.
+    pub key_file: Option<PathBuf>,
+    /// The root authorities in PEM form whose client certificates are accepted for applications that are registered
+    /// with a name (`tls_client_auth`, RFC 8705 section 2.1). Intermediate authorities in the file complete the chains
+    /// of clients that do not send them. The server reads the changed file within a minute. It checks no revocation.
+    pub authorities_file: Option<PathBuf>,
+}
+
+/// The listener of `[http.mtls]`.
+#[derive(Clone, Debug)]
+pub struct MtlsListener {
+    /// The address.
+    pub listen: ListenAddress,
+    /// The listener's own certificate and key.
+    pub tls: Tls,
 }
 
 impl Mtls {
-    /// Returns the files of the certificate and its key.
-    pub fn tls(&self) -> Tls {
-        Tls {
-            certificate_file: self.certificate_file.clone(),
-            key_file: self.key_file.clone(),
-        }
+    /// Returns the listener, if there is one.
+    fn listener(&self) -> Option<MtlsListener> {
+        Some(MtlsListener {
+            listen: self.listen.clone()?,
+            tls: Tls {
+                certificate_file: self.certificate_file.clone()?,
+                key_file: self.key_file.clone()?,
+            },
+        })
     }
 }
 
 impl Http {
+    /// Returns the listener that requests client certificates, if there is one.
+    pub fn mtls_listener(&self) -> Option<MtlsListener> {
+        self.mtls.as_ref()?.listener()
+    }
+
+    /// Returns the file of the authorities whose client certificates are accepted, if there is one.
+    pub fn authorities_file(&self) -> Option<&Path> {
+        self.mtls.as_ref()?.authorities_file.as_deref()
+    }
+
     /// Whether a client can present a certificate: to the listener of `[http.mtls]`, or to a proxy that forwards it.
     pub fn receives_certificates(&self) -> bool {
-        self.mtls.is_some() || (self.client_cert_header && self.trusts_proxy())
+        self.mtls_listener().is_some() || (self.client_cert_header && self.trusts_proxy())
     }
 
     /// Whether a proxy can send headers that the server trusts: one at the socket, or one of the `trusted_proxies`.
@@ -116,7 +145,7 @@ impl Default for Http {
 /// Returns notes on settings that are valid, but may surprise an operator.
 pub(super) fn notes(http: &Http) -> Vec<String> {
     let mut notes = Vec::new();
-    if http.client_cert_header && http.mtls.is_some() {
+    if http.client_cert_header && http.mtls_listener().is_some() {
         notes.push(
             "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the \
              connection counts"
@@ -170,14 +199,14 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
         "base_url",
         "expected https, because http.tls enables TLS",
     );
+    check_mtls(http, expect);
     expect(
-        http.mtls.is_none() || http.mtls_url.is_some(),
+        http.mtls_listener().is_none() || http.mtls_url.is_some(),
         "http.mtls_url",
         "missing; expected the address of the http.mtls listener for applications, such as https://mtls.id.example.org",
     );
     expect(
-        http.mtls
-            .as_ref()
+        http.mtls_listener()
             .is_none_or(|mtls| mtls.listen != http.listen || is_chosen(&mtls.listen)),
         "http.mtls.listen",
         "expected another address or port than that of http.listen",
@@ -199,6 +228,34 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
         !http.client_cert_header || http.trusts_proxy(),
         "http.client_cert_header",
         "expected the proxy that sends this header in http.trusted_proxies",
+    );
+}
+
+/// Checks that a listener for client certificates is complete, and that authorities have certificates to verify.
+fn check_mtls(http: &Http, expect: &mut impl FnMut(bool, &str, &str)) {
+    let Some(mtls) = &http.mtls else {
+        return;
+    };
+    let members = [
+        ("http.mtls.listen", mtls.listen.is_some()),
+        (
+            "http.mtls.certificate_file",
+            mtls.certificate_file.is_some(),
+        ),
+        ("http.mtls.key_file", mtls.key_file.is_some()),
+    ];
+    let is_listener = mtls.authorities_file.is_none() || members.iter().any(|(_, is_set)| *is_set);
+    for (key, is_set) in members {
+        expect(
+            is_set || !is_listener,
+            key,
+            "missing; expected listen, certificate_file and key_file together",
+        );
+    }
+    expect(
+        is_listener || http.receives_certificates(),
+        "http.mtls.authorities_file",
+        "expected a listener in http.mtls.listen, or a proxy that sends certificates (http.client_cert_header)",
     );
 }
 

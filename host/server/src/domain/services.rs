@@ -25,6 +25,7 @@ use crate::domain::operations::traffic::draining::DrainSwitch;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
 use crate::domain::operations::traffic::used_proofs::UsedProofs;
 use crate::geoip::GeoIp;
+use crate::keys::client_authorities::ClientAuthorities;
 use crate::keys::saml::OpenKeys;
 use crate::keys::{KeyError, KeyRing, MasterKeys, PushKey, RootSecret, SealingKeys, TokenSealer};
 use crate::otlp::Collector;
@@ -62,6 +63,8 @@ pub struct Services {
     pub mailer: Option<Mailer>,
     /// The locations of IP addresses.
     pub geoip: GeoIp,
+    /// The authorities whose certificates applications may present, if the settings name a file of them.
+    pub client_authorities: Option<Arc<ClientAuthorities>>,
     /// The cache of unsealed SAML keys.
     pub saml_keys: OpenKeys,
     /// The cache of signed documents.

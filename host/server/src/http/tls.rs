@@ -11,8 +11,8 @@ use openssl::asn1::Asn1Time;
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::ssl::{
-    self, AlpnError, Ssl, SslAcceptor, SslContext, SslMethod, SslOptions, SslSessionCacheMode,
-    SslVerifyMode,
+    self, AlpnError, Ssl, SslAcceptor, SslContext, SslMethod, SslOptions, SslRef,
+    SslSessionCacheMode, SslVerifyMode,
 };
 use openssl::x509::X509;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -64,7 +64,7 @@ pub enum Clients {
     /// The listener requests none.
     Anonymous,
     /// The listener requests a certificate, and accepts every certificate if the client proves to hold its key.
-    /// Applications register their exact certificate, so certificate authorities are irrelevant.
+    /// Client authentication compares it with the registered one, or verifies it with the operator's authorities.
     MayShowCertificate,
 }
 
@@ -156,12 +156,8 @@ impl TlsIdentity {
         let context = self.context().await;
         let mut stream = SslStream::new(Ssl::new(&context)?, stream)?;
         Pin::new(&mut stream).accept().await?;
-        let shown = stream
-            .ssl()
-            .peer_certificate()
-            .map(|certificate| certificate.to_der())
-            .transpose()?;
-        Ok((stream, shown.map(ClientCertificate::from)))
+        let shown = shown_certificate(stream.ssl())?;
+        Ok((stream, shown))
     }
 
     /// Returns the context in use, after a check of the files if the last one is long ago.
@@ -213,6 +209,19 @@ impl TlsIdentity {
             tracing::error!(%error, "TLS certificate reload failed, the previous one stays in use");
         }
     }
+}
+
+/// Returns the certificate that the client presented, with those of the authorities between it and the root.
+fn shown_certificate(ssl: &SslRef) -> Result<Option<ClientCertificate>, ErrorStack> {
+    let Some(certificate) = ssl.peer_certificate() else {
+        return Ok(None);
+    };
+    let mut intermediates = Vec::new();
+    for certificate in ssl.peer_cert_chain().into_iter().flatten() {
+        intermediates.push(certificate.to_der()?);
+    }
+    let shown = ClientCertificate::from(certificate.to_der()?);
+    Ok(Some(shown.with_intermediates(intermediates)))
 }
 
 /// The reason why a handshake failed.

@@ -56,10 +56,16 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
 
 /// Returns the first certificate in a text. The others of a chain are its issuers.
 pub fn first_certificate(text: &str) -> Option<X509> {
+    certificates(text).into_iter().next()
+}
+
+/// Returns the certificates in a text, in their order.
+pub(super) fn certificates(text: &str) -> Vec<X509> {
     blocks(text)
         .into_iter()
         .filter(|block| block.label.as_deref().is_none_or(is_certificate))
-        .find_map(|block| X509::from_der(&block.der).ok())
+        .filter_map(|block| X509::from_der(&block.der).ok())
+        .collect()
 }
 
 /// Whether this is the label of a certificate. OpenSSL also writes `X509 CERTIFICATE` and `TRUSTED CERTIFICATE`.

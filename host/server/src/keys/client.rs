@@ -6,16 +6,19 @@ use josekit::jws::JwsVerifier;
 use josekit::jws::alg::hmac::HmacJwsAlgorithm;
 use josekit::jwt;
 use openssl::bn::{BigNum, BigNumContext};
+use openssl::error::ErrorStack;
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Public};
 use openssl::rsa::Rsa;
 use openssl::x509::X509;
 use serde_json::{Map, Value, json};
 
-use super::armour::{Block, blocks, first_certificate, has_private_key, is_certificate};
+use super::armour::{
+    Block, blocks, certificates, first_certificate, has_private_key, is_certificate,
+};
 use super::jws_verifier::verifier;
 use super::key_set::{ClientKeyError, ReadKeySet, usable_key};
-use assent_model::client_auth::RegisteredCertificate;
+use assent_model::client_auth::{RegisteredCertificate, RegisteredCertificates};
 use assent_model::id::Did;
 use assent_model::secret::Digest;
 
@@ -83,34 +86,69 @@ fn public_key(block: &Block) -> Option<PKey<Public>> {
 /// # Errors
 /// [`ClientKeyError`] if the text is not a certificate, or its key cannot be used here.
 pub fn key_of_certificate(pem: &str) -> Result<Map<String, Value>, ClientKeyError> {
-    key_of_pem(&certificate(pem)?.pem)
+    key_of_pem(certificate(pem)?.pem())
 }
 
 /// Returns the digest (SHA-256) of a certificate in PEM form, in hexadecimal, for comparison by users. Empty if the
 /// text is not a certificate.
 pub fn certificate_digest(pem: &str) -> String {
     certificate(pem)
-        .map(|known| known.sha256)
+        .map(|known| known.sha256().to_owned())
         .unwrap_or_default()
 }
 
-/// Parses a certificate that an application registers, so that it can be compared later.
+/// Parses the one or two certificates that an application registers, so that they can be compared later.
 ///
 /// # Errors
-/// [`ClientKeyError`] if the text is not a certificate.
-pub fn certificate(pem: &str) -> Result<RegisteredCertificate, ClientKeyError> {
+/// [`ClientKeyError`] if the text has no certificate, more than two, or a certificate with its authority. The authority
+/// could otherwise authenticate as the application.
+pub fn registered_certificates(pem: &str) -> Result<RegisteredCertificates, ClientKeyError> {
     if has_private_key(pem) {
         return Err(ClientKeyError::Private);
     }
-    let parsed = first_certificate(pem).ok_or(ClientKeyError::NotPem)?;
+    let found = certificates(pem);
+    let (first, second) = match found.as_slice() {
+        [first] => (first, None),
+        [first, second] if has_issued(first, second) || has_issued(second, first) => {
+            return Err(ClientKeyError::Chain);
+        }
+        [first, second] => (first, Some(second)),
+        _ => return Err(ClientKeyError::Certificates),
+    };
+    let second = second.map(registered).transpose()?;
+    Ok(RegisteredCertificates::new(registered(first)?, second))
+}
+
+/// Whether a certificate is that of the authority of another one, which is not self-signed.
+fn has_issued(authority: &X509, other: &X509) -> bool {
+    let is_verified = |certificate: &X509, authority: &X509| {
+        let key = authority.public_key();
+        key.is_ok_and(|key| certificate.verify(&key).unwrap_or(false))
+    };
+    let has_issued = !is_verified(other, other) && is_verified(other, authority);
+    // A failed verification leaves errors, which later calls of OpenSSL would report.
+    drop(ErrorStack::get());
+    has_issued
+}
+
+/// Parses the first certificate in a text.
+///
+/// # Errors
+/// [`ClientKeyError`] if the text is not a certificate.
+pub(super) fn certificate(pem: &str) -> Result<RegisteredCertificate, ClientKeyError> {
+    if has_private_key(pem) {
+        return Err(ClientKeyError::Private);
+    }
+    registered(&first_certificate(pem).ok_or(ClientKeyError::NotPem)?)
+}
+
+fn registered(certificate: &X509) -> Result<RegisteredCertificate, ClientKeyError> {
     let (der, text) = (
-        parsed.to_der().map_err(|_| ClientKeyError::NotPem)?,
-        parsed.to_pem().map_err(|_| ClientKeyError::NotPem)?,
+        certificate.to_der().map_err(|_| ClientKeyError::NotPem)?,
+        certificate.to_pem().map_err(|_| ClientKeyError::NotPem)?,
     );
-    Ok(RegisteredCertificate {
-        pem: String::from_utf8(text).map_err(|_| ClientKeyError::NotPem)?,
-        sha256: Digest::sha256(&der).to_text(),
-    })
+    let text = String::from_utf8(text).map_err(|_| ClientKeyError::NotPem)?;
+    Ok(RegisteredCertificate::new(text, &der))
 }
 
 /// Returns whether a certificate is valid at this time, in seconds since the epoch (RFC 5280 section 4.1.2.5).

@@ -45,6 +45,16 @@ pub enum ClientKeyError {
         "expected an RSA key of 2048 bits or more, an EC key (P-256, P-384, P-521) or an Ed25519 key"
     )]
     Kind,
+    /// The text has no certificate, or too many.
+    #[error(
+        "expected one certificate in PEM form (-----BEGIN CERTIFICATE-----), or two while one replaces the other"
+    )]
+    Certificates,
+    /// The text is a certificate chain.
+    #[error(
+        "one of the certificates issued the other: expected only certificates of the application itself"
+    )]
+    Chain,
 }
 
 /// A key set of an application.

@@ -3,6 +3,7 @@
 
 pub mod armour;
 pub mod client;
+pub mod client_authorities;
 mod error;
 mod generation;
 pub mod jws_verifier;

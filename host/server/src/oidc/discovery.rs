@@ -7,19 +7,18 @@ use crate::domain::Services;
 use crate::keys::client::SYMMETRIC;
 use crate::keys::jws_verifier::ASYMMETRIC;
 use crate::keys::self_signed::PROOF_ALGORITHMS;
+use crate::oidc::client_auth::ClientEndpoint;
 use assent_model::application::GrantType;
 use assent_model::key::SigningAlgorithm;
 use assent_model::language::Language;
 use assent_model::scope::Scope;
 use assent_model::session::Acr;
 
-/// The client authentication methods with a certificate. Beside the name in the product specification are the two of
-/// RFC 8705, which standard clients know.
-const CERTIFICATE_METHODS: [&str; 3] = [
-    "tls_client_certificate",
-    "self_signed_tls_client_auth",
-    "tls_client_auth",
-];
+/// The client authentication methods with a registered certificate: the name in the product specification, and that of
+/// RFC 8705 section 2.2, which standard clients know.
+const CERTIFICATE_METHODS: [&str; 2] = ["tls_client_certificate", "self_signed_tls_client_auth"];
+/// The method with a certificate of an authority (RFC 8705 section 2.1).
+const AUTHORITY_METHOD: &str = "tls_client_auth";
 
 /// Returns the client authentication methods. Those with a certificate need a listener or a proxy that receives one.
 fn authentication_methods(services: &Services) -> Vec<&'static str> {
@@ -31,6 +30,9 @@ fn authentication_methods(services: &Services) -> Vec<&'static str> {
     ];
     if services.settings.http.receives_certificates() {
         methods.extend(CERTIFICATE_METHODS);
+        if services.client_authorities.is_some() {
+            methods.push(AUTHORITY_METHOD);
+        }
     }
     methods.push("none");
     methods
@@ -141,16 +143,15 @@ fn acr_values(services: &Services) -> Vec<&'static str> {
     .collect()
 }
 
-/// The endpoints for applications with a client certificate (RFC 8705 section 5).
+/// The endpoints for applications with a client certificate (RFC 8705 section 5): those that authenticate clients, and
+/// UserInfo, which accepts bound tokens.
 fn mtls_aliases(base: &Url) -> Value {
     let base = base.as_str().trim_end_matches('/');
-    json!({
-        "token_endpoint": format!("{base}/oidc/token"),
-        "userinfo_endpoint": format!("{base}/oidc/me"),
-        "introspection_endpoint": format!("{base}/oidc/token/introspection"),
-        "revocation_endpoint": format!("{base}/oidc/token/revocation"),
-        "pushed_authorization_request_endpoint": format!("{base}/oidc/par"),
-    })
+    let of_clients =
+        ClientEndpoint::ALL.map(|endpoint| (endpoint.metadata_member(), endpoint.path()));
+    let of_tokens = [("userinfo_endpoint", "/oidc/me")];
+    let alias = |(member, path)| (String::from(member), json!(format!("{base}{path}")));
+    of_clients.into_iter().chain(of_tokens).map(alias).collect()
 }
 
 /// The logout members (RP-Initiated Logout 1.0 section 2.1, Back-Channel Logout 1.0 section 2.1).

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::super::Caller;
 use super::super::protected_actions::{owner, requested};
 use super::{applied, by_key, plan, web};
+use crate::harness::tls::{authorities_setting, authority, mtls_settings};
 use crate::harness::{
     Database, EncodedCertificate, EncodedKey, Json, TestHost, Text, certificate, id, parse_json,
-    rsa_key,
+    rsa_key, temp_folder,
 };
 
 /// Returns the summary of the approval that the console needs to apply a manifest.
@@ -406,6 +407,18 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             words("security_profile “fapi2”"),
         ),
     ]);
+    let names = [
+        ("tls_client_auth_subject_dn", "CN=evil,O=Example"),
+        ("tls_client_auth_san_dns", "evil.example"),
+        ("tls_client_auth_san_uri", "spiffe://evil.example/app"),
+        ("tls_client_auth_san_ip", "192.0.2.66"),
+        ("tls_client_auth_san_email", "evil@evil.example"),
+    ];
+    table.extend(names.map(|(member, name)| {
+        let method = json!({"token_endpoint_auth_method": "tls_client_certificate"});
+        let words = format!("of the authorities of this server that has the {member} “{name}”");
+        (member, json!(name), method, words)
+    }));
     table.extend(switches.map(|name| (name, json!(true), none.clone(), format!("{name} true"))));
     table.extend(algorithms.map(|name| {
         let words = format!("{name} “PS256”");
@@ -501,7 +514,11 @@ fn changes_of_provider() -> Vec<(&'static str, Value, String)> {
 /// so a new member fails this test until it is here.
 #[tokio::test]
 async fn each_changed_member_of_an_application_is_in_the_summary() {
-    let host = TestHost::start().await;
+    let folder = temp_folder();
+    let (settings, _) = mtls_settings(folder.path(), "");
+    let root = authority("Root", None, (0, i64::from(u32::MAX)));
+    let authorities = authorities_setting(folder.path(), &[&root]);
+    let host = TestHost::start_with_settings(&format!("{settings}{authorities}")).await;
     let (console, _) = owner(&host).await;
     let key = json!({"kty": "EC", "crv": "P-256", "kid": "one", "alg": "ES256",
         "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",

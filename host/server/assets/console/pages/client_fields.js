@@ -7,6 +7,11 @@ import { t } from '../language.js';
 
 /** @import { Schema, Values } from '../types.d.ts' */
 
+/**
+ * @typedef {'tls_client_auth_subject_dn' | 'tls_client_auth_san_dns' | 'tls_client_auth_san_uri'
+ *   | 'tls_client_auth_san_ip' | 'tls_client_auth_san_email'} CertificateName
+ */
+
 /** @type {Array<[Schema<'ClientAuthMethod'>, string]>} */
 const METHODS = [
   ['client_secret_basic', 'Secret, in the Authorization header (client_secret_basic)'],
@@ -15,6 +20,25 @@ const METHODS = [
   ['private_key_jwt', 'Assertion made with a private key (private_key_jwt)'],
   ['tls_client_certificate', 'Certificate of the TLS connection (tls_client_certificate)'],
 ];
+
+/**
+ * The names by which the server recognises a certificate of its authorities.
+ * @type {Array<[CertificateName, string]>}
+ */
+const CERTIFICATE_NAMES = [
+  ['tls_client_auth_subject_dn', 'The subject, in any certificate of the server’s authorities'],
+  ['tls_client_auth_san_dns', 'A host name, in any certificate of the server’s authorities'],
+  ['tls_client_auth_san_uri', 'A URI, in any certificate of the server’s authorities'],
+  ['tls_client_auth_san_ip', 'An IP address, in any certificate of the server’s authorities'],
+  ['tls_client_auth_san_email', 'An email address, in any certificate of the server’s authorities'],
+];
+
+/**
+ * The name in certificates with which a client is registered.
+ * @param {Schema<'Client'>} client
+ * @returns {CertificateName | undefined}
+ */
+export const certificateName = (client) => CERTIFICATE_NAMES.map(([name]) => name).find((name) => client[name]);
 
 /** @type {Record<Schema<'ApplicationType'>, string>} */
 const EXAMPLES = {
@@ -278,6 +302,10 @@ export function credentialFields(current) {
     ['public_key', 'A public key (PEM)'],
     ['certificate', 'A certificate (PEM)'],
   ]);
+  const recognised = select('recognised_by', 'Recognised by', [
+    ['certificate', 'Its registered certificate'],
+    ...CERTIFICATE_NAMES,
+  ]);
   const keys = {
     jwks_uri: text('jwks_uri', 'Address of the key set', {
       type: 'url',
@@ -285,19 +313,37 @@ export function credentialFields(current) {
     }),
     jwks: jsonText('jwks', 'Key set', { hint: 'JSON: {"keys": [...]}, with public keys only.' }),
     public_key: area('public_key', 'Public key', { hint: '-----BEGIN PUBLIC KEY-----' }),
-    certificate: area('certificate', 'Certificate', { hint: '-----BEGIN CERTIFICATE-----' }),
+    certificate: area('certificate', 'Certificate', {
+      hint: 'With TLS, two certificates may stand one after the other, so that one can replace the other.',
+    }),
+    tls_client_auth_subject_dn: text('tls_client_auth_subject_dn', 'Subject', {
+      hint: 'Without spaces between the parts (RFC 4514), for example CN=reports,O=Example AG,C=DE.',
+    }),
+    tls_client_auth_san_dns: text('tls_client_auth_san_dns', 'Host name', {
+      hint: 'For example reports.example.org. Wildcards in certificates match nothing.',
+    }),
+    tls_client_auth_san_uri: text('tls_client_auth_san_uri', 'URI', {
+      hint: 'For example spiffe://example.org/reports.',
+    }),
+    tls_client_auth_san_ip: text('tls_client_auth_san_ip', 'IP address', {
+      hint: 'For example 192.0.2.7 or 2001:db8::7.',
+    }),
+    tls_client_auth_san_email: text('tls_client_auth_san_email', 'Email address', {
+      hint: 'For example reports@example.org.',
+    }),
   };
   const usedKey = () => {
     if (method.read() === 'private_key_jwt') return source.read();
-    return method.read() === 'tls_client_certificate' ? 'certificate' : undefined;
+    return method.read() === 'tls_client_certificate' ? recognised.read() : undefined;
   };
   const choose = () => {
     source.element.hidden = method.read() !== 'private_key_jwt';
+    recognised.element.hidden = method.read() !== 'tls_client_certificate';
     const used = usedKey();
     for (const field of Object.values(keys)) field.element.hidden = field.name !== used;
   };
-  for (const one of [method, source]) one.input.addEventListener('input', choose);
-  const fields = [method, source, ...Object.values(keys)];
+  for (const one of [method, source, recognised]) one.input.addEventListener('input', choose);
+  const fields = [method, source, recognised, ...Object.values(keys)];
   /**
    * The change that the form sends: the method, and the key that it uses.
    * @param {Values<(typeof fields)[number]>} values

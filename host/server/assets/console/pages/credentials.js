@@ -20,7 +20,7 @@ import {
   section,
   showOnce,
 } from '../view.js';
-import { credentialFields, usesSecret } from './client_fields.js';
+import { certificateName, credentialFields, usesSecret } from './client_fields.js';
 import { clientSecrets, storageText } from './client_secrets.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
@@ -45,10 +45,12 @@ async function client(application, version, context) {
   if (application.application_type !== 'web') {
     return [notice('It can keep no secret, so it has none: PKCE (S256) protects each sign-in.', 'calm')];
   }
+  const name = certificateName(application);
   const now = panel(
     facts([
       ['Method', method],
       ['Key set', application.jwks_uri],
+      [name ?? '', name && application[name]],
     ]),
     application.jwks && json(application.jwks),
     application.certificate && copyable(application.certificate, 'certificate', { wide: true }),
@@ -64,6 +66,12 @@ async function client(application, version, context) {
       jwks_uri: application.jwks_uri,
       jwks: application.jwks,
       certificate: application.certificate,
+      recognised_by: name ?? 'certificate',
+      tls_client_auth_subject_dn: application.tls_client_auth_subject_dn,
+      tls_client_auth_san_dns: application.tls_client_auth_san_dns,
+      tls_client_auth_san_uri: application.tls_client_auth_san_uri,
+      tls_client_auth_san_ip: application.tls_client_auth_san_ip,
+      tls_client_auth_san_email: application.tls_client_auth_san_email,
     },
     submit: 'Change it',
     ready: isChosen,

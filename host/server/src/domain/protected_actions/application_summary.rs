@@ -9,7 +9,7 @@ use super::joined::{in_a_row, joined_by_and, sentences};
 use crate::keys::client;
 use crate::messages::Message;
 use assent_model::application::OidcSettings;
-use assent_model::client_auth::{ClientAuthentication, ClientKeys};
+use assent_model::client_auth::{CertificateIdentity, ClientAuthentication, ClientKeys};
 use assent_model::command::MemberValue;
 use assent_model::id::Did;
 use assent_model::language::Language;
@@ -369,9 +369,13 @@ fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Optio
         ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => {
             Message::new("action-keys-at").text("address", uri.as_str())
         }
-        ClientAuthentication::TlsClientCertificate(certificate) => {
-            let digest = certificate.sha256.to_string();
-            Message::new("action-certificate-new").text("new", digest)
+        ClientAuthentication::TlsClientCertificate(CertificateIdentity::Registered(_)) => {
+            proven_by_certificates(&certificate_digests(was), &certificate_digests(Some(is)))
+        }
+        ClientAuthentication::TlsClientCertificate(CertificateIdentity::Named(name)) => {
+            Message::new("action-certificate-name")
+                .text("kind", name.kind().member())
+                .text("name", unquoted(&name.to_text()))
         }
         // The stored form of the previous secret cannot be used.
         ClientAuthentication::ClientSecretJwt if was.is_some() => {
@@ -396,6 +400,19 @@ fn verified_by(keys: Option<&ClientKeys>) -> Message {
                 None => Message::new("action-request-keys-none"),
             }
         }
+    }
+}
+
+/// Returns the digests of the registered certificates.
+fn certificate_digests(authentication: Option<&ClientAuthentication>) -> Vec<String> {
+    match authentication {
+        Some(ClientAuthentication::TlsClientCertificate(CertificateIdentity::Registered(
+            registered,
+        ))) => registered
+            .iter()
+            .map(|certificate| certificate.sha256().to_owned())
+            .collect(),
+        _ => Vec::new(),
     }
 }
 

@@ -148,15 +148,15 @@ fn body_of(members: &Map<String, Value>) -> Vec<u8> {
 #[schema(as = ApplicationChange)]
 #[serde(untagged)]
 pub(super) enum AnyChange {
-    Client(ClientChange),
-    ServiceProvider(ServiceProviderChange),
+    Client(Box<ClientChange>),
+    ServiceProvider(Box<ServiceProviderChange>),
 }
 
 impl AnyChange {
     fn read(protocol: Protocol, body: &Bytes) -> Result<Self, Problem> {
         match protocol {
-            Protocol::OpenidConnect => parse_change(body).map(Self::Client),
-            Protocol::Saml => parse_change(body).map(Self::ServiceProvider),
+            Protocol::OpenidConnect => parse_change(body).map(Box::new).map(Self::Client),
+            Protocol::Saml => parse_change(body).map(Box::new).map(Self::ServiceProvider),
         }
     }
 
@@ -250,11 +250,11 @@ async fn update(
         .await?
         .protocol();
     let change = match AnyChange::read(protocol, &body)? {
-        AnyChange::Client(change) => change,
+        AnyChange::Client(change) => *change,
         AnyChange::ServiceProvider(change) => {
             let command = UpdateServiceProvider {
                 application,
-                change,
+                change: *change,
             };
             let provider = context.run(command).await?;
             return Ok(saved_provider(services, &provider, Vec::new()));

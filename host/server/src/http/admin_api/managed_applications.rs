@@ -47,8 +47,8 @@ pub(super) fn routes() -> Area {
 #[schema(as = ManagedApplication)]
 #[serde(untagged)]
 enum ManagedApplication {
-    Client(ManagedClient),
-    ServiceProvider(ManagedServiceProvider),
+    Client(Box<ManagedClient>),
+    ServiceProvider(Box<ManagedServiceProvider>),
 }
 
 /// An OpenID Connect client.
@@ -72,14 +72,16 @@ struct ManagedServiceProvider {
 impl ManagedApplication {
     fn read(body: &Bytes) -> Result<Self, Problem> {
         Ok(match AnyChange::with_protocol(body)? {
-            AnyChange::Client(change) => Self::Client(ManagedClient {
+            AnyChange::Client(change) => Self::Client(Box::new(ManagedClient {
                 protocol: OpenIdConnect::default(),
-                change,
-            }),
-            AnyChange::ServiceProvider(change) => Self::ServiceProvider(ManagedServiceProvider {
-                protocol: Saml::Saml,
-                change,
-            }),
+                change: *change,
+            })),
+            AnyChange::ServiceProvider(change) => {
+                Self::ServiceProvider(Box::new(ManagedServiceProvider {
+                    protocol: Saml::Saml,
+                    change: *change,
+                }))
+            }
         })
     }
 }

@@ -88,7 +88,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 endpoint,
                 from,
                 authorization: credentials.as_ref().map(text_of),
-                certificate: certificate.as_ref().map(ClientCertificate::der),
+                certificate: certificate.as_ref().map(ClientCertificate::presented),
                 proof: proof_header(&proofs),
                 parameters: &parameters,
             };

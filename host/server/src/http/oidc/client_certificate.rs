@@ -9,16 +9,21 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, http};
 use openssl::x509::X509;
 use serde_json::json;
-use sfv::{BareItem, Item, Parser};
+use sfv::{BareItem, Item, List, ListEntry, Parser};
 
 use crate::config;
 use crate::domain::Services;
 use crate::http::forwarded::{HandshakeCredentials, has_trusted_peer};
+use crate::oidc::client_auth::certificate::PresentedCertificate;
 
 /// The header `Client-Cert` (RFC 9440).
 const HEADER: http::HeaderName = http::HeaderName::from_static("client-cert");
-/// The maximum length of that header's value, in bytes. A certificate of an RSA key has about 2,000.
+/// The header `Client-Cert-Chain` (RFC 9440).
+const CHAIN_HEADER: http::HeaderName = http::HeaderName::from_static("client-cert-chain");
+/// The maximum length of each header's value, in bytes. A certificate of an RSA key has about 2,000.
 const LONGEST: usize = 16 * 1024;
+/// The maximum number of certificates between that of a client and the root.
+const MOST_INTERMEDIATES: usize = 8;
 
 /// The certificate whose key the client proved to hold. The server checked nothing else of it: no name, no validity
 /// period, no authority.
@@ -29,6 +34,8 @@ const LONGEST: usize = 16 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
     der: Arc<[u8]>,
+    /// The further certificates that the client presented, DER.
+    intermediates: Arc<[Vec<u8>]>,
 }
 
 impl ClientCertificate {
@@ -36,11 +43,35 @@ impl ClientCertificate {
     pub fn der(&self) -> &[u8] {
         &self.der
     }
+
+    /// The certificate, and the further ones that came with it.
+    pub fn presented(&self) -> PresentedCertificate<'_> {
+        PresentedCertificate {
+            der: &self.der,
+            intermediates: &self.intermediates,
+        }
+    }
+
+    /// Adds the certificates of the authorities between this one and the root. Too many, or too long ones, are none:
+    /// a chain that needs them is then incomplete.
+    pub fn with_intermediates(self, intermediates: Vec<Vec<u8>>) -> Self {
+        let length: usize = intermediates.iter().map(Vec::len).sum();
+        if intermediates.len() > MOST_INTERMEDIATES || length > LONGEST {
+            return self;
+        }
+        Self {
+            intermediates: intermediates.into(),
+            ..self
+        }
+    }
 }
 
 impl From<Vec<u8>> for ClientCertificate {
     fn from(der: Vec<u8>) -> Self {
-        Self { der: der.into() }
+        Self {
+            der: der.into(),
+            intermediates: Arc::default(),
+        }
     }
 }
 
@@ -77,16 +108,18 @@ pub struct ClientCertificateError;
 impl IntoResponse for ClientCertificateError {
     fn into_response(self) -> Response {
         tracing::warn!("Client-Cert header of a trusted proxy violates RFC 9440");
-        let description = "the Client-Cert header must be one certificate, :base64 of DER:";
+        let description = "the Client-Cert header must be one certificate, :base64 of DER:, and Client-Cert-Chain \
+                           a list of at most 8 of them";
         let body = json!({"error": "invalid_request", "error_description": description});
         (StatusCode::BAD_REQUEST, Json(body)).into_response()
     }
 }
 
-/// Reads the header: a byte sequence (RFC 9651 section 3.3.5) that is a certificate in DER form (RFC 9440 section 2.2).
+/// Reads the headers: a byte sequence (RFC 9651 section 3.3.5) that is a certificate in DER form (RFC 9440 section
+/// 2.2), and the list of those between it and the root (section 2.3). The list without the certificate is ignored.
 ///
 /// # Errors
-/// If the header is repeated, too long, or no certificate.
+/// If the first header is repeated, or one of them is too long, or anything else than certificates.
 pub fn from_header(
     headers: &HeaderMap,
 ) -> Result<Option<ClientCertificate>, ClientCertificateError> {
@@ -100,12 +133,46 @@ pub fn from_header(
     let item: Item = Parser::new(line.as_bytes())
         .parse()
         .map_err(|_| ClientCertificateError)?;
-    let BareItem::ByteSequence(der) = item.bare_item else {
+    let certificate = ClientCertificate::from(certificate(item.bare_item)?);
+    Ok(Some(certificate.with_intermediates(chain(headers)?)))
+}
+
+/// Reads the list of certificates. It may have several lines (RFC 9651 section 4.2).
+fn chain(headers: &HeaderMap) -> Result<Vec<Vec<u8>>, ClientCertificateError> {
+    let lines: Vec<&[u8]> = headers
+        .get_all(CHAIN_HEADER)
+        .iter()
+        .map(http::HeaderValue::as_bytes)
+        .collect();
+    if lines.is_empty() {
+        return Ok(Vec::new());
+    }
+    let joined = lines.join(&b", "[..]);
+    if joined.len() > LONGEST {
+        return Err(ClientCertificateError);
+    }
+    let list: List = Parser::new(&joined)
+        .parse()
+        .map_err(|_| ClientCertificateError)?;
+    if list.len() > MOST_INTERMEDIATES {
+        return Err(ClientCertificateError);
+    }
+    list.into_iter()
+        .map(|entry| match entry {
+            ListEntry::Item(item) => certificate(item.bare_item),
+            ListEntry::InnerList(_) => Err(ClientCertificateError),
+        })
+        .collect()
+}
+
+/// Returns the DER form of a certificate in a header.
+fn certificate(item: BareItem) -> Result<Vec<u8>, ClientCertificateError> {
+    let BareItem::ByteSequence(der) = item else {
         return Err(ClientCertificateError);
     };
     // Later comparisons use the exact bytes, so nothing may follow the certificate.
     match X509::from_der(&der).and_then(|certificate| certificate.to_der()) {
-        Ok(again) if again == der => Ok(Some(der.into())),
+        Ok(again) if again == der => Ok(der),
         _ => Err(ClientCertificateError),
     }
 }
@@ -122,6 +189,61 @@ mod tests {
     use super::*;
     use crate::http::forwarded::LocalProxy;
     use crate::http::tls::tests::certificate;
+
+    /// Reads a certificate with these lines of its chain.
+    fn read_chain(lines: &[&str]) -> Result<Vec<Vec<u8>>, ClientCertificateError> {
+        let der = certificate("client").0.to_der().unwrap();
+        let mut headers = HeaderMap::new();
+        headers.append(
+            HEADER,
+            format!(":{}:", STANDARD.encode(der)).parse().unwrap(),
+        );
+        for line in lines {
+            headers.append(CHAIN_HEADER, line.parse().unwrap());
+        }
+        let found = from_header(&headers)?.unwrap();
+        Ok(found.presented().intermediates.to_vec())
+    }
+
+    #[test]
+    fn a_chain_is_parsed_as_in_rfc_9440() {
+        let der = ["first", "second"].map(|name| certificate(name).0.to_der().unwrap());
+        let [first, second] = der
+            .each_ref()
+            .map(|der| format!(":{}:", STANDARD.encode(der)));
+        assert_eq!(read_chain(&[]), Ok(Vec::new()));
+        assert_eq!(read_chain(&[""]), Ok(Vec::new()));
+        assert_eq!(
+            read_chain(&[&format!("{first}, {second}")]),
+            Ok(der.to_vec())
+        );
+        assert_eq!(read_chain(&[&first, &second]), Ok(der.to_vec()));
+        let many = [first.as_str(); MOST_INTERMEDIATES].join(",");
+        assert_eq!(read_chain(&[&many]).map(|chain| chain.len()), Ok(8));
+        for bad in [
+            "a",
+            &format!("{many},{first}"),
+            &format!("({first})"),
+            &format!("{first},"),
+            &format!("{first} {second}"),
+            "::",
+            ":AAAA:",
+            &format!(":{}:", "A".repeat(LONGEST)),
+        ] {
+            assert_eq!(read_chain(&[bad]), Err(ClientCertificateError), "{bad}");
+        }
+        let mut alone = HeaderMap::new();
+        alone.append(CHAIN_HEADER, first.parse().unwrap());
+        assert_eq!(from_header(&alone), Ok(None));
+        // Those of a handshake have the same bounds.
+        let with = |chain: Vec<Vec<u8>>| {
+            let certificate = ClientCertificate::from(b"client".to_vec()).with_intermediates(chain);
+            certificate.presented().intermediates.len()
+        };
+        assert_eq!(with(vec![vec![0]; MOST_INTERMEDIATES]), 8);
+        assert_eq!(with(vec![vec![0]; MOST_INTERMEDIATES + 1]), 0);
+        assert_eq!(with(vec![vec![0; LONGEST], vec![0]]), 0);
+    }
 
     fn read(lines: &[&[u8]]) -> Result<Option<Vec<u8>>, ClientCertificateError> {
         let mut headers = HeaderMap::new();
@@ -236,6 +358,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_chain_panics(line in "[\\x20-\\x7e]{0,200}") {
+            let _ = read_chain(&[&line]);
+        }
+
         #[test]
         fn any_other_value_is_malformed(
             line in "[\\x20-\\x7e\\u{80}-\\u{ff}]{0,200}",

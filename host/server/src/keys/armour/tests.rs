@@ -93,7 +93,7 @@ fn a_certificate_is_read_from_each_text_of_common_programs() {
         let partner =
             partner_certificate(&text).unwrap_or_else(|error| panic!("{program}: {error}"));
         assert_eq!(partner.pem, LEAF, "{program}");
-        assert_eq!(certificate(&text).unwrap().pem, LEAF, "{program}");
+        assert_eq!(certificate(&text).unwrap().pem(), LEAF, "{program}");
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod assertion;
 pub mod basic;
+pub mod certificate;
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use super::parameters::Parameters;
 use super::tokens::{Presented, PresentedText};
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::{InternalError, Services};
-use crate::keys::client::certificate_is_in_time;
 use crate::oidc::client_auth::assertion::note_use;
+use crate::oidc::client_auth::certificate::PresentedCertificate;
 use crate::oidc::dpop::proof;
 use crate::oidc::dpop::proof::{Proof, ProofHeader, ProvenRequest};
 use crate::oidc::error::Reason;
@@ -60,6 +61,16 @@ impl ClientEndpoint {
         }
     }
 
+    /// The member of discovery that has the address.
+    pub const fn metadata_member(self) -> &'static str {
+        match self {
+            Self::Token => "token_endpoint",
+            Self::Introspection => "introspection_endpoint",
+            Self::Revocation => "revocation_endpoint",
+            Self::PushedRequest => "pushed_authorization_request_endpoint",
+        }
+    }
+
     /// Whether a request may have a DPoP proof.
     const fn accepts_proofs(self) -> bool {
         matches!(self, Self::Token | Self::PushedRequest)
@@ -83,8 +94,8 @@ pub struct ClientAuthRequest<'a> {
     pub from: Network,
     /// The `Authorization` header.
     pub authorization: Option<&'a str>,
-    /// The certificate of the connection, DER.
-    pub certificate: Option<&'a [u8]>,
+    /// The certificate of the connection.
+    pub certificate: Option<PresentedCertificate<'a>>,
     /// The DPoP headers.
     pub proof: ProofHeader<'a>,
     /// The body.
@@ -186,6 +197,10 @@ pub async fn authenticate(
     let presented = presented_credentials(call)?;
     let limit = &services.rate_limits.client_auth_failures;
     let caller = (presented.id().clone(), call.from);
+    if let (Some(authorities), Some(_)) = (&services.client_authorities, call.certificate) {
+        // Before the application is read, because it takes time.
+        authorities.reload_if_due().await;
+    }
     let (found, state) = read(services, presented.id(), text.as_ref()).await?;
     let method = found
         .as_ref()
@@ -214,7 +229,7 @@ pub async fn authenticate(
                 };
                 let client = AuthenticatedClient {
                     application,
-                    certificate: call.certificate.map(Digest::sha256),
+                    certificate: call.certificate.map(|shown| Digest::sha256(shown.der)),
                     proof: proof_of(services, call)?,
                     epoch: is_current.then_some(epoch),
                 };
@@ -293,19 +308,11 @@ async fn verify(
             ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt,
         ) => assertion::verify(services, application, text).await?,
         (Credentials::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
-            match (&settings.authentication, call.certificate) {
-                (ClientAuthentication::TlsClientCertificate(registered), Some(der))
-                    if registered.is(der) =>
-                {
-                    match certificate_is_in_time(der, services.now().seconds()) {
-                        true => Ok(()),
-                        false => Err("the client certificate is not valid at this time"),
-                    }
+            match &settings.authentication {
+                ClientAuthentication::TlsClientCertificate(identity) => {
+                    certificate::verify(services, identity, call.certificate)
                 }
-                (_, Some(_)) => Err("the client certificate is not the one that is registered"),
-                (_, None) => Err(
-                    "the connection has no client certificate; use the addresses of mtls_endpoint_aliases",
-                ),
+                _ => Err("the application has no registered certificate"),
             }
         }
         (Credentials::Nothing { .. }, _) => {

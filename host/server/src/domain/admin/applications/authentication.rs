@@ -6,16 +6,24 @@ use super::values::server_address;
 use crate::domain::admin::{Result, invalid};
 use crate::keys::client;
 use assent_model::application::OidcSettings;
-use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
+use assent_model::certificate_name::{CertificateName, CertificateNameKind};
+use assent_model::client_auth::{
+    CertificateIdentity, ClientAuthMethod, ClientAuthentication, ClientKeys,
+};
 use assent_plugin_host::egress::Egress;
 
-/// A change of an application's authentication method, with at most one of the four kinds of key.
+/// A change of an application's authentication method, with at most one of the four kinds of key, or a name in
+/// certificates.
 pub(super) struct AuthenticationChange {
     pub(super) method: Option<ClientAuthMethod>,
     pub(super) jwks: Option<Option<Value>>,
     pub(super) jwks_uri: Option<Option<String>>,
     pub(super) public_key: Option<Option<String>>,
     pub(super) certificate: Option<Option<String>>,
+    /// The names in certificates of authorities.
+    pub(super) names: [(CertificateNameKind, Option<Option<String>>); 5],
+    /// Whether the server has authorities for client certificates.
+    pub(super) has_authorities: bool,
 }
 
 impl AuthenticationChange {
@@ -37,12 +45,52 @@ impl AuthenticationChange {
             ("public_key", self.public_key == Some(None)),
             ("certificate", self.certificate == Some(None)),
         ];
+        let names = self.names.iter();
+        let removed_names = names.map(|(kind, name)| (kind.member(), *name == Some(None)));
         removals
             .into_iter()
+            .chain(removed_names)
             .find(|(member, is_removed)| *is_removed && members.contains(member))
             .map(|(member, _)| member)
     }
+
+    /// Returns the names that the change sets.
+    fn set_names(&self) -> Vec<(CertificateNameKind, &str)> {
+        let names = self.names.iter();
+        names
+            .filter_map(|(kind, name)| Some((*kind, name.as_ref()?.as_deref()?)))
+            .collect()
+    }
+
+    /// Returns what identifies the application's certificate after the change, if the change sets it.
+    fn identity(&self) -> Result<Option<CertificateIdentity>> {
+        let names = self.set_names();
+        match (&self.certificate, names.as_slice()) {
+            (Some(Some(pem)), []) => client::registered_certificates(pem)
+                .map(|registered| Some(CertificateIdentity::Registered(registered)))
+                .map_err(|error| invalid("certificate", error.to_string())),
+            (None | Some(None), [(kind, text)]) => {
+                let member = kind.member();
+                if !self.has_authorities {
+                    return Err(invalid(
+                        member,
+                        "this server has no authorities for client certificates: expected the setting \
+                         http.mtls.authorities_file",
+                    ));
+                }
+                CertificateName::parse(*kind, text)
+                    .map(|name| Some(CertificateIdentity::Named(name)))
+                    .map_err(|error| invalid(member, error.to_string()))
+            }
+            (None | Some(None), []) => Ok(None),
+            _ => Err(invalid("token_endpoint_auth_method", ONE_IDENTITY)),
+        }
+    }
 }
+
+const ONE_IDENTITY: &str = "tls_client_certificate takes a certificate, or one of tls_client_auth_subject_dn, \
+                            tls_client_auth_san_dns, tls_client_auth_san_uri, tls_client_auth_san_ip and \
+                            tls_client_auth_san_email";
 
 /// Returns the authentication of the application after the change.
 pub(super) fn authentication(
@@ -52,7 +100,8 @@ pub(super) fn authentication(
 ) -> Result<ClientAuthentication> {
     const FIELD: &str = "token_endpoint_auth_method";
     let method = change.method.unwrap_or_else(|| settings.auth_method());
-    let certificates = usize::from(matches!(change.certificate, Some(Some(_))));
+    let names = change.set_names().len();
+    let certificates = names + usize::from(matches!(change.certificate, Some(Some(_))));
     let count = change.keys() + certificates;
     if !settings.application_type.is_confidential() {
         return match (method, certificates) {
@@ -102,7 +151,7 @@ pub(super) fn authentication(
                 still_held(change.removed_member(holders))?;
                 Ok(ClientAuthentication::PrivateKeyJwt(keys.clone()))
             }
-            (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(
+            (_, 1) if names == 0 => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(
                 change, egress,
             )?)),
             _ => Err(invalid(
@@ -111,17 +160,17 @@ pub(super) fn authentication(
             )),
         },
         ClientAuthMethod::TlsClientCertificate => {
-            match (&settings.authentication, &change.certificate, certificates) {
-                (ClientAuthentication::TlsClientCertificate(_), None | Some(None), 0) => {
-                    still_held(change.removed_member(&["certificate"]))?;
+            match (&settings.authentication, change.identity()?) {
+                (_, Some(identity)) => Ok(ClientAuthentication::TlsClientCertificate(identity)),
+                (ClientAuthentication::TlsClientCertificate(known), None) => {
+                    let holder = match known {
+                        CertificateIdentity::Registered(_) => "certificate",
+                        CertificateIdentity::Named(name) => name.kind().member(),
+                    };
+                    still_held(change.removed_member(&[holder]))?;
                     Ok(settings.authentication.clone())
                 }
-                (_, Some(Some(pem)), 1) => {
-                    let certificate = client::certificate(pem)
-                        .map_err(|error| invalid("certificate", error.to_string()))?;
-                    Ok(ClientAuthentication::TlsClientCertificate(certificate))
-                }
-                _ => Err(invalid(FIELD, "tls_client_certificate takes a certificate")),
+                _ => Err(invalid(FIELD, ONE_IDENTITY)),
             }
         }
     }

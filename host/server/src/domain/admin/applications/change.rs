@@ -15,6 +15,7 @@ use assent_model::application::{
     SubjectType,
 };
 use assent_model::application_type::ApplicationType;
+use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
@@ -49,6 +50,11 @@ pub(super) fn apply(
         request_uris,
         require_signed_request_object,
         security_profile,
+        tls_client_auth_subject_dn,
+        tls_client_auth_san_dns,
+        tls_client_auth_san_uri,
+        tls_client_auth_san_ip,
+        tls_client_auth_san_email,
         id_token_signed_response_alg,
         authorization_signed_response_alg,
         userinfo_signed_response_alg,
@@ -76,6 +82,14 @@ pub(super) fn apply(
         jwks_uri,
         public_key,
         certificate,
+        names: [
+            (CertificateNameKind::SubjectDn, tls_client_auth_subject_dn),
+            (CertificateNameKind::SanDns, tls_client_auth_san_dns),
+            (CertificateNameKind::SanUri, tls_client_auth_san_uri),
+            (CertificateNameKind::SanIp, tls_client_auth_san_ip),
+            (CertificateNameKind::SanEmail, tls_client_auth_san_email),
+        ],
+        has_authorities: services.client_authorities.is_some(),
     };
     let allow_insecure = services.settings.allow_insecure_redirect_uris;
     let egress = &services.egress;

@@ -12,7 +12,10 @@ use assent_model::application::{
     Application, ConsentPolicy, GrantType, OidcSettings, SenderConstraint, SubjectType,
 };
 use assent_model::application_type::ApplicationType;
-use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
+use assent_model::certificate_name::CertificateNameKind;
+use assent_model::client_auth::{
+    CertificateIdentity, ClientAuthMethod, ClientAuthentication, ClientKeys,
+};
 use assent_model::key::SigningAlgorithm;
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::Scope;
@@ -63,8 +66,24 @@ assent_model::resource! {
     protected(explained) omitted jwks_uri: String,
     /// A public key in PEM form; null removes it with another authentication method or key.
     protected(explained) sent_removable public_key: String,
-    /// A certificate in PEM form; null removes it with another authentication method or key.
+    /// A certificate in PEM form, or two with `tls_client_certificate` while one replaces the other; null removes it
+    /// with another authentication method or key.
     protected(explained) omitted certificate: String,
+    /// The subject (RFC 4514) in any certificate of the server's authorities, for `tls_client_certificate` in place of
+    /// `certificate` (RFC 8705 section 2.1.2); null removes it with another authentication method or key.
+    protected(explained) omitted tls_client_auth_subject_dn: String,
+    /// In place of `tls_client_auth_subject_dn`: a host name (dNSName) in the certificate, where a wildcard matches
+    /// nothing; null removes it with another authentication method or key.
+    protected(explained) omitted tls_client_auth_san_dns: String,
+    /// In place of `tls_client_auth_subject_dn`: a URI (uniformResourceIdentifier) in the certificate; null removes it
+    /// with another authentication method or key.
+    protected(explained) omitted tls_client_auth_san_uri: String,
+    /// In place of `tls_client_auth_subject_dn`: an IP address (iPAddress) in the certificate; null removes it with
+    /// another authentication method or key.
+    protected(explained) omitted tls_client_auth_san_ip: String,
+    /// In place of `tls_client_auth_subject_dn`: an email address (rfc822Name) in the certificate; null removes it with
+    /// another authentication method or key.
+    protected(explained) omitted tls_client_auth_san_email: String,
     /// The addresses of request objects to which the application refers with `request_uri`; null removes all.
     protected emptied request_uris: Vec<String>,
     /// Whether each authorization request must be a signed request object (RFC 9101), which `jwks` or `jwks_uri`
@@ -202,12 +221,7 @@ impl ClientDocument {
             Some(ClientKeys::JwksUri(uri)) => (None, Some(uri.to_string())),
             None => (None, None),
         };
-        let certificate = match authentication {
-            ClientAuthentication::TlsClientCertificate(certificate) => {
-                Some(certificate.pem.clone())
-            }
-            _ => None,
-        };
+        let name = |kind| certificate_name(authentication, kind);
         let logout = backchannel_logout.as_ref();
         let texts = |uris: &[RedirectUri]| uris.iter().map(|uri| uri.as_str().to_owned()).collect();
         Self {
@@ -228,7 +242,12 @@ impl ClientDocument {
             client_secret: None,
             jwks,
             jwks_uri,
-            certificate,
+            certificate: certificates(authentication),
+            tls_client_auth_subject_dn: name(CertificateNameKind::SubjectDn),
+            tls_client_auth_san_dns: name(CertificateNameKind::SanDns),
+            tls_client_auth_san_uri: name(CertificateNameKind::SanUri),
+            tls_client_auth_san_ip: name(CertificateNameKind::SanIp),
+            tls_client_auth_san_email: name(CertificateNameKind::SanEmail),
             request_uris: request_uris.iter().map(ToString::to_string).collect(),
             require_signed_request_object: *require_signed_request_object,
             security_profile: *security_profile,
@@ -261,5 +280,28 @@ impl ClientDocument {
             usage: None,
             managed_by: None,
         }
+    }
+}
+
+/// Returns the registered certificates in PEM form.
+fn certificates(authentication: &ClientAuthentication) -> Option<String> {
+    match authentication {
+        ClientAuthentication::TlsClientCertificate(CertificateIdentity::Registered(registered)) => {
+            Some(registered.to_pem())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the name in certificates, if it is of this kind.
+fn certificate_name(
+    authentication: &ClientAuthentication,
+    kind: CertificateNameKind,
+) -> Option<String> {
+    match authentication {
+        ClientAuthentication::TlsClientCertificate(CertificateIdentity::Named(name)) => {
+            (name.kind() == kind).then(|| name.to_text())
+        }
+        _ => None,
     }
 }
