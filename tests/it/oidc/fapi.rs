@@ -535,7 +535,7 @@ async fn user_rejects_authentication() {
     let waiting = first.submit_name(it.ada.user["name"].text()).await;
     let requests = it.ada.device.pending_requests(5).await;
     it.ada.device.deny(&requests[0]).await;
-    let page = it.browser.finish(&waiting.url).await;
+    let page = it.browser.get(&waiting.url).await.leave().await;
     assert_eq!(page.parameter("error"), "access_denied");
     assert_eq!(page.parameter("state"), "st&te");
     assert_eq!(page.parameter("iss"), it.host.issuer());
