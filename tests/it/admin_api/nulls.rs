@@ -79,12 +79,13 @@ fn values(schema: &str) -> Value {
 }
 
 /// The members that depend on others. Tests of their own remove them.
-const DEPENDENT: [&str; 5] = [
+const DEPENDENT: [&str; 6] = [
     "jwks",
     "jwks_uri",
     "public_key",
     "certificate",
     "sector_identifier",
+    "frontchannel_logout_uri",
 ];
 
 fn properties<'a>(document: &'a Value, schema: &str) -> &'a Map<String, Value> {

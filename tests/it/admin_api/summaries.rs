@@ -505,6 +505,13 @@ async fn application_takeover_by_update_requires_approval() {
         (
             Method::PATCH,
             of.clone(),
+            json!({"frontchannel_logout_uri": "https://rp.example/logout"}),
+            "front-channel logout URI. Browsers open its sign-out page at the end of sessions at \
+             https://rp.example/logout",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
             json!({"passkey_sign_in": true}),
             "passkey_sign_in. Users who agreed to it sign in with a passkey, without a request on a device",
         ),
@@ -614,7 +621,9 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "session_state": true,
         "subject_type": "public", "sector_identifier": "x", "consent": "ask", "passkey_sign_in": true,
         "backchannel_logout_uri": null,
-        "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
+        "backchannel_logout_session_required": true, "frontchannel_logout_uri": null,
+        "frontchannel_logout_session_required": true,
+        "initiate_login_uri": null, "lenient_assertion_audience": true,
         "recipe": "grafana",
         "require_pkce": true, "require_pushed_authorization_requests": true,
         "tls_client_certificate_bound_access_tokens": true, "dpop_bound_access_tokens": true,
@@ -647,6 +656,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
                 "slim_id_token",
                 "session_state",
                 "backchannel_logout_session_required",
+                "frontchannel_logout_session_required",
                 "recipe",
             ][..],
         ),

@@ -92,6 +92,11 @@ assent_model::resource! {
     protected(explained) removable backchannel_logout_uri: String,
     /// Whether the application requires `sid` in a logout token.
     harmless plain backchannel_logout_session_required: bool,
+    /// The URI that the browser loads in a hidden frame when a session ends, with `iss` and `sid`; null removes it. Its
+    /// scheme, host and port must be those of a redirect URI.
+    protected(explained) removable frontchannel_logout_uri: String,
+    /// Whether the application requires `iss` and `sid` at the front-channel logout URI.
+    harmless plain frontchannel_logout_session_required: bool,
     /// The URI that begins a sign-in at the application; null removes it.
     protected(explained) removable initiate_login_uri: String,
     /// Whether client assertions may name the token endpoint as their audience, and not the issuer. A server that
@@ -170,6 +175,7 @@ impl ClientDocument {
             consent,
             passkey_sign_in,
             backchannel_logout,
+            frontchannel_logout,
             initiate_login_uri,
             lenient_assertion_audience,
             recipe,
@@ -200,6 +206,7 @@ impl ClientDocument {
             | ClientAuthentication::ClientSecretJwt => (None, None, None),
         };
         let logout = backchannel_logout.as_ref();
+        let logout_page = frontchannel_logout.as_ref();
         let texts = |uris: &[RedirectUri]| uris.iter().map(|uri| uri.as_str().to_owned()).collect();
         Self {
             id: application.id.to_string(),
@@ -232,6 +239,9 @@ impl ClientDocument {
             passkey_sign_in: *passkey_sign_in,
             backchannel_logout_uri: logout.map(|logout| logout.uri.to_string()),
             backchannel_logout_session_required: logout
+                .is_some_and(|logout| logout.session_required),
+            frontchannel_logout_uri: logout_page.map(|logout| logout.uri.as_str().to_owned()),
+            frontchannel_logout_session_required: logout_page
                 .is_some_and(|logout| logout.session_required),
             initiate_login_uri: initiate_login_uri
                 .as_ref()
