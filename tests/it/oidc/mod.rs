@@ -16,6 +16,7 @@ mod disabled;
 mod discovery;
 mod dpop;
 mod form_post;
+mod frontchannel;
 mod hints;
 mod introspection;
 mod logout;
