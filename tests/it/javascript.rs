@@ -388,6 +388,21 @@ async fn a_user_signs_in_to_service_providers_and_out_again_in_chromium() {
     run_with(&host, "saml.mjs", &variables).await;
 }
 
+#[tokio::test]
+async fn a_sign_out_loads_the_pages_of_applications_in_frames_in_chromium() {
+    let host = TestHost::start_with_settings("[saml]\nlogout_timeout = \"1m\"\n").await;
+    let ada = host.user("ada").await;
+    let link = host.enrolment_link(&ada).await;
+    let variables = [
+        ("ENROL_URL", link.as_str()),
+        ("BASE_URL", &host.base),
+        ("LOGIN_NAME", "ada"),
+        ("USER_ID", id(&ada)),
+        ("ADMIN_TOKEN", &host.token),
+    ];
+    run_with(&host, "frontchannel.mjs", &variables).await;
+}
+
 /// Runs a script that drives Chromium. It must succeed.
 pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
     let screenshots = binary("assent")

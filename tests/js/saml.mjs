@@ -205,8 +205,8 @@ try {
   // The page's check may take any real time, because only this step advances the server's clock past the timeout.
   await fetch(`${CONTROL_URL}/advance`, { method: 'POST', body: '61' });
   await page.getByRole('heading', { name: /signed out/i }).waitFor();
-  assert.match(await page.getByRole('main').innerText(), /could not be notified[\s\S]*Service gamma/);
-  await look(page, 'signed-out-not-notified');
+  assert.match(await page.getByRole('main').innerText(), /have not confirmed[\s\S]*Service gamma/);
+  await look(page, 'signed-out-unconfirmed');
   for (const name of ['alpha', 'beta']) {
     assert.equal(providers[name].logouts.length, 1, `${name} receives one request`);
     assert.ok(providers[name].logouts[0].signed);

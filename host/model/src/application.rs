@@ -105,6 +105,84 @@ pub struct BackchannelLogout {
     pub session_required: bool,
 }
 
+/// An application's sign-out page for the browser of an ended session (OpenID Connect Front-Channel Logout section 2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FrontchannelLogout {
+    /// The address that the browser loads in a hidden frame.
+    pub uri: FrontchannelLogoutUri,
+    /// Whether the application requires `iss` and `sid` in the query. The server always adds both.
+    pub session_required: bool,
+}
+
+/// The address of an application's sign-out page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FrontchannelLogoutUri(Url);
+
+/// A text that is not a valid address of a sign-out page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected an address that starts with https://, or http:// on this machine (localhost), without user name, \
+     fragment, IPv6 address or a parameter iss or sid"
+)]
+pub struct FrontchannelLogoutUriError;
+
+impl FrontchannelLogoutUri {
+    /// Parses an address, which must use https or a loopback address. The Content-Security-Policy of the page with the
+    /// frames names its origin, and such a policy cannot name an IPv6 address.
+    ///
+    /// # Errors
+    /// [`FrontchannelLogoutUriError`] for any other text.
+    pub fn parse(text: &str) -> Result<Self, FrontchannelLogoutUriError> {
+        browser_address(text)
+            .filter(|url| !matches!(url.host(), Some(url::Host::Ipv6(_))))
+            .filter(|url| {
+                url.query_pairs()
+                    .all(|(name, _)| name != "iss" && name != "sid")
+            })
+            .map(Self)
+            .ok_or(FrontchannelLogoutUriError)
+    }
+
+    /// Returns the address as text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// Returns the origin (RFC 6454).
+    pub fn origin(&self) -> String {
+        self.0.origin().ascii_serialization()
+    }
+
+    /// Returns the address for the browser of an ended session, with the issuer and the session's id.
+    pub fn with_session(&self, issuer: &str, sid: &str) -> Url {
+        let mut address = self.0.clone();
+        address
+            .query_pairs_mut()
+            .append_pair("iss", issuer)
+            .append_pair("sid", sid);
+        address
+    }
+}
+
+/// Parses the address of a page of an application: https or a loopback address, without user name and fragment.
+fn browser_address(text: &str) -> Option<Url> {
+    let url = (text.len() <= 2000)
+        .then(|| Url::parse(text).ok())
+        .flatten()?;
+    let loopback = match url.host() {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    let fits = (url.scheme() == "https" && url.has_host() || url.scheme() == "http" && loopback)
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.fragment().is_none();
+    fits.then_some(url)
+}
+
 /// The address at which an application starts a sign-in with this server (OpenID Connect Core section 4). The server
 /// sends the user's browser there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,23 +203,10 @@ impl InitiateLoginUri {
     /// # Errors
     /// [`LoginUriError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, LoginUriError> {
-        let url = (text.len() <= 2000)
-            .then(|| Url::parse(text).ok())
-            .flatten();
-        let fits = |url: &Url| {
-            let loopback = match url.host() {
-                Some(url::Host::Domain(name)) => name == "localhost",
-                Some(url::Host::Ipv4(address)) => address.is_loopback(),
-                Some(url::Host::Ipv6(address)) => address.is_loopback(),
-                None => false,
-            };
-            (url.scheme() == "https" && url.has_host() || url.scheme() == "http" && loopback)
-                && url.username().is_empty()
-                && url.password().is_none()
-                && url.fragment().is_none()
-                && url.query_pairs().all(|(name, _)| name != "iss")
-        };
-        url.filter(fits).map(Self).ok_or(LoginUriError)
+        browser_address(text)
+            .filter(|url| url.query_pairs().all(|(name, _)| name != "iss"))
+            .map(Self)
+            .ok_or(LoginUriError)
     }
 
     /// Returns the address as text.
@@ -299,6 +364,9 @@ pub struct OidcSettings {
     pub passkey_sign_in: bool,
     /// The application's endpoint for notifications of ended sessions.
     pub backchannel_logout: Option<BackchannelLogout>,
+    /// The application's sign-out page for the browser of an ended session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frontchannel_logout: Option<FrontchannelLogout>,
     /// The address at which the server starts a sign-in to the application (OpenID Connect Core section 4).
     pub initiate_login_uri: Option<InitiateLoginUri>,
     /// Whether client assertions may use the token endpoint as their audience, instead of the issuer. See
@@ -352,6 +420,7 @@ impl OidcSettings {
             consent: ConsentPolicy::default(),
             passkey_sign_in: false,
             backchannel_logout: None,
+            frontchannel_logout: None,
             initiate_login_uri: None,
             lenient_assertion_audience: false,
             recipe: None,

@@ -27,6 +27,50 @@ pub struct LogoutDelivery {
     pub created_at: Timestamp,
 }
 
+/// The result of an attempt to deliver a logout token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogoutSettlement {
+    /// The application accepted the logout token.
+    Delivered,
+    /// No further attempt follows.
+    Abandoned,
+    /// The next attempt is at this time.
+    RetryAt(Timestamp),
+}
+
+/// A client with a front-channel logout URI that took part in an ended session. Only the browser of the session can
+/// load the URI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrontchannelParticipation {
+    /// The session's `sid`.
+    pub sid: String,
+    /// The client.
+    pub application: Did,
+    /// Whether the client also receives a logout token.
+    pub has_backchannel: bool,
+}
+
+/// A client that took part in an ended session, for the page of the logout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogoutClient {
+    /// The session's `sid`.
+    pub sid: String,
+    /// The client.
+    pub application: Did,
+    /// The known result of its sign-out.
+    pub outcome: Option<ClientLogoutOutcome>,
+}
+
+/// What is known of the sign-out at a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientLogoutOutcome {
+    /// The client accepted a logout token (OpenID Connect Back-Channel Logout 1.0).
+    Notified,
+    /// The browser loaded the client's sign-out page (OpenID Connect Front-Channel Logout 1.0). The client may not have
+    /// found the session, because browsers block third-party cookies.
+    Loaded,
+}
+
 impl LogoutDelivery {
     /// Returns the time of the next attempt if this one fails at `now`, or `None` if this is the last one.
     pub fn again_after(&self, now: Timestamp) -> Option<Timestamp> {

@@ -718,6 +718,20 @@ CREATE TABLE logout_deliveries (
 );
 CREATE INDEX logout_deliveries_by_application ON logout_deliveries (application_id, next_attempt_at);
 
+-- The clients of sessions that ended recently, for the page of the logout.
+CREATE TABLE logout_clients (
+    sid            TEXT   NOT NULL,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    -- 'notified': the client accepted a logout token. 'loaded': the browser loaded its sign-out page.
+    outcome        TEXT   CHECK (outcome IN ('notified', 'loaded')),
+    ended_at       BIGINT NOT NULL,
+    PRIMARY KEY (sid, application_id)
+)
+--sqlite WITHOUT ROWID
+;
+CREATE INDEX logout_clients_by_application ON logout_clients (application_id);
+CREATE INDEX logout_clients_by_end ON logout_clients (ended_at);
+
 ---------------------------------------------------------------------------------------------------
 -- OpenID Connect: codes and tokens
 ---------------------------------------------------------------------------------------------------
@@ -874,7 +888,9 @@ CREATE TABLE saml_logouts (
     browser      TEXT,
     created_at   BIGINT NOT NULL,
     expires_at   BIGINT NOT NULL,
-    finished_at  BIGINT
+    finished_at  BIGINT,
+    -- When the time of the clients' frames ends. NULL until the browser loads the page with them.
+    frames_until BIGINT
 );
 CREATE INDEX saml_logouts_by_browser ON saml_logouts (browser) WHERE browser IS NOT NULL;
 

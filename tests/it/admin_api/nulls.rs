@@ -80,7 +80,7 @@ fn values(schema: &str) -> Value {
 }
 
 /// The members that depend on others. Tests of their own remove them.
-const DEPENDENT: [&str; 11] = [
+const DEPENDENT: [&str; 12] = [
     "jwks",
     "jwks_uri",
     "public_key",
@@ -92,6 +92,7 @@ const DEPENDENT: [&str; 11] = [
     "tls_client_auth_san_email",
     "sector_identifier",
     "security_profile",
+    "frontchannel_logout_uri",
 ];
 
 fn properties<'a>(document: &'a Value, schema: &str) -> &'a Map<String, Value> {

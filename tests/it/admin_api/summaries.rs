@@ -505,6 +505,13 @@ async fn application_takeover_by_update_requires_approval() {
         (
             Method::PATCH,
             of.clone(),
+            json!({"frontchannel_logout_uri": "https://rp.example/logout"}),
+            "front-channel logout URI. Browsers open its sign-out page at the end of sessions at \
+             https://rp.example/logout",
+        ),
+        (
+            Method::PATCH,
+            of.clone(),
             json!({"passkey_sign_in": true}),
             "passkey_sign_in. Users who agreed to it sign in with a passkey, without a request on a device",
         ),
@@ -606,35 +613,11 @@ async fn harmless_updates_need_no_approval_except_for_service_applications() {
 /// class does not compile.
 #[test]
 fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
-    let client = json!({
-        "application_type": "web", "name": "x", "enabled": true, "redirect_uris": [],
-        "post_logout_redirect_uris": [], "scopes": [],
-        "grant_types": [], "token_endpoint_auth_method": "client_secret_basic", "jwks": {}, "jwks_uri": "x",
-            "public_key": "x",
-        "tls_client_auth_subject_dn": "x", "tls_client_auth_san_dns": "x", "tls_client_auth_san_uri": "x",
-        "tls_client_auth_san_ip": "x", "tls_client_auth_san_email": "x",
-        "certificate": "x", "id_token_signed_response_alg": "RS256", "slim_id_token": true, "session_state": true,
-        "subject_type": "public", "sector_identifier": "x", "consent": "ask", "passkey_sign_in": true,
-        "backchannel_logout_uri": null,
-        "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
-        "recipe": "grafana",
-        "require_pkce": true, "require_pushed_authorization_requests": true,
-        "tls_client_certificate_bound_access_tokens": true, "dpop_bound_access_tokens": true,
-        "authorization_signed_response_alg": "RS256", "userinfo_signed_response_alg": "RS256",
-        "introspection_signed_response_alg": "RS256",
-        "request_uris": [], "require_signed_request_object": true, "security_profile": "fapi2",
-        "admin_scopes": [],
-    });
-    let provider = json!({
-        "name": "x", "enabled": true, "entity_id": "x", "acs": [], "single_logout": null, "name_id_format": "transient",
-        "other_name_id_formats": [], "name_id_source": "account_name", "require_signed_requests": true,
-            "certificates": [],
-        "custom_attributes": [], "idp_initiated": true, "default_relay_state": null, "relay_states": [],
-        "clock_skew_seconds": 1, "not_before_margin_seconds": 1,
-        "idp_entity_id": null, "metadata_url": null, "passkey_sign_in": true,
-        "recipe": "zabbix",
-        "unconfirmed_email": true,
-    });
+    let members: Value = parse_json(include_str!("../snapshots/members.json"));
+    let (client, provider) = (
+        members["ClientChange"].clone(),
+        members["ServiceProviderChange"].clone(),
+    );
     let names = |value: &Value| value.members().len();
     let (client_members, provider_members) = (names(&client), names(&provider));
     let client: ClientChange = serde_json::from_value(client).expect("a change");
@@ -650,6 +633,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
                 "slim_id_token",
                 "session_state",
                 "backchannel_logout_session_required",
+                "frontchannel_logout_session_required",
                 "recipe",
             ][..],
         ),

@@ -40,6 +40,7 @@ pub async fn database_dump(host: &TestHost, database: Database) -> String {
         "claim_traces",
         "audit_entries",
         "session_applications",
+        "logout_clients",
         "saml_participants",
         "saml_logout_requests",
         "token_families",

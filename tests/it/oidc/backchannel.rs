@@ -23,7 +23,7 @@ use crate::harness::{
     in_time, parse_json,
 };
 
-const PRIVATE: &str =
+pub(super) const PRIVATE: &str =
     "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
 /// The time without any notification. It is longer than the worker's poll interval.
@@ -31,7 +31,7 @@ const QUIET: Duration = Duration::from_secs(4);
 
 /// The server of an application. The path lists the statuses of its responses in order, for example `503-200`. The last
 /// status repeats. The server never answers requests to `hang`.
-struct Receiver {
+pub(super) struct Receiver {
     origin: String,
     arrived: mpsc::UnboundedReceiver<String>,
 }
@@ -43,7 +43,7 @@ struct ReceiverState {
 }
 
 impl Receiver {
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         let (sender, arrived) = mpsc::unbounded_channel();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
             .await
@@ -64,7 +64,7 @@ impl Receiver {
     }
 
     /// Waits for the next logout token, and returns it.
-    async fn next(&mut self) -> String {
+    pub(super) async fn next(&mut self) -> String {
         in_time(self.arrived.recv()).await.expect("a logout token")
     }
 
@@ -98,7 +98,12 @@ async fn receive(
 }
 
 /// Sets the back-channel logout URI of the application to this path of the receiver.
-async fn register(host: &TestHost, application: &Application, receiver: &Receiver, statuses: &str) {
+pub(super) async fn register(
+    host: &TestHost,
+    application: &Application,
+    receiver: &Receiver,
+    statuses: &str,
+) {
     let uri = format!("{}/{statuses}", receiver.origin);
     let path = format!("/applications/{}", application.id);
     host.admin_ok(Method::PATCH, &path, json!({"backchannel_logout_uri": uri}))

@@ -3,7 +3,7 @@
 //! `display_*`, `ui_locales`, `claims_*`, `login_hint`, `prompt_*`, `max_age_*`, `id_token_hint`, `acr_values`,
 //! `ensure_*`, `request_uri_unsigned`, `unsigned_request_object` and `response_type_missing` are in `parameters`. The
 //! form post plan is in `form_post`, `userinfo_post_*` in `introspection`, and `refresh_token` in `refresh`. The logout
-//! plans are in `logout` and `backchannel`.
+//! plans are in `logout`, `backchannel` and `frontchannel`.
 
 use josekit::jwk::Jwk;
 use josekit::jws::{JwsVerifier, PS256, RS256};

@@ -75,7 +75,7 @@ const ASSERTION_ALGORITHMS: [&str; 7] = [
 /// Returns the metadata of an instance at this issuer.
 fn expected(issuer: &str) -> Value {
     let claims = [&OF_THE_TOKEN[..], &OF_THE_SCOPES].concat();
-    json!({
+    let mut metadata = json!({
         "issuer": issuer,
         "authorization_endpoint": format!("{issuer}/auth"),
         "token_endpoint": format!("{issuer}/token"),
@@ -115,9 +115,13 @@ fn expected(issuer: &str) -> Value {
         "request_object_signing_alg_values_supported": ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"],
         "request_uri_parameter_supported": false,
         "authorization_response_iss_parameter_supported": true,
-        "backchannel_logout_supported": true,
-        "backchannel_logout_session_supported": true,
-    })
+    });
+    for channel in ["backchannel", "frontchannel"] {
+        for suffix in ["supported", "session_supported"] {
+            metadata[format!("{channel}_logout_{suffix}")] = json!(true);
+        }
+    }
+    metadata
 }
 
 /// A client with a certificate cannot use a server that receives none.

@@ -17,6 +17,7 @@ mod discovery;
 mod dpop;
 mod fapi;
 mod form_post;
+mod frontchannel;
 mod hints;
 mod introspection;
 mod logout;

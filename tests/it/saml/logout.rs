@@ -137,7 +137,7 @@ pub(super) fn codes(response: &LogoutResponse) -> (&str, Option<&str>) {
 }
 
 /// Returns the LogoutRequest that the frame of a logout page sends to a service provider.
-async fn requested(page: &Page) -> LogoutRequest {
+pub(super) async fn requested(page: &Page) -> LogoutRequest {
     let frame = frame(page).await;
     LogoutRequest::read(message(&frame.location(), "SAMLRequest").unverified()).expect("a request")
 }
@@ -157,7 +157,7 @@ fn frame_address(page: &Page) -> String {
 }
 
 /// Sends the service provider's response to the request.
-async fn answered(
+pub(super) async fn answered(
     service_provider: &TestServiceProvider,
     host: &TestHost,
     browser: &Browser,

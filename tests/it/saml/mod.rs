@@ -13,6 +13,7 @@ mod keys;
 mod lenient_requests;
 mod logout;
 mod logout_forged;
+mod logout_frames;
 mod logout_names;
 mod logout_principal;
 mod metadata;

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::id::{Did, LogoutId, UserId};
+use crate::logout::FrontchannelParticipation;
 use crate::redirect::CheckedRedirect;
 use crate::saml::name_id::NameId;
 use crate::saml::settings::Binding;
@@ -27,11 +28,14 @@ pub struct Participation {
     pub session_index: Digest,
 }
 
-/// The remaining work for an ended session. Only the browser of the session can notify the service providers.
+/// The remaining work for an ended session. Only the browser of the session can notify the service providers, and the
+/// clients with a front-channel logout URI.
 #[derive(Clone, Debug, Default)]
 pub struct SessionEnd {
     /// The participating service providers.
     pub participants: Vec<Participation>,
+    /// The participating clients with a front-channel logout URI.
+    pub frontchannel: Vec<FrontchannelParticipation>,
     /// The cookies that identify the browser of the session.
     pub browsers: Vec<SessionBrowser>,
     /// Whether another request ended the session before.
@@ -48,14 +52,47 @@ pub struct SessionBrowser {
 }
 
 impl SessionEnd {
-    /// Lets the browser with this cookie digest notify all service providers. The browser has proved that it has the
+    /// Whether the browser has applications to notify.
+    pub fn needs_browser(&self) -> bool {
+        !(self.participants.is_empty() && self.frontchannel.is_empty())
+    }
+
+    /// Whether an application is not notified if the browser of the session does not do it.
+    pub fn only_browser_notifies(&self) -> bool {
+        !self.participants.is_empty() || self.frontchannel.iter().any(|one| !one.has_backchannel)
+    }
+
+    /// Adds the remaining work of another session, which ended with this one.
+    pub fn add(&mut self, other: Self) {
+        self.participants.extend(other.participants);
+        self.frontchannel.extend(other.frontchannel);
+        self.browsers.extend(other.browsers);
+    }
+
+    /// Separates the applications of the session with this `sid` from the others. The parts name no browsers.
+    pub fn split(self, sid: &str) -> (Self, Self) {
+        let (here, elsewhere) = self
+            .participants
+            .into_iter()
+            .partition(|one| one.sid == sid);
+        let (frames_here, frames_elsewhere) = self
+            .frontchannel
+            .into_iter()
+            .partition(|one| one.sid == sid);
+        let part = |participants, frontchannel| Self {
+            participants,
+            frontchannel,
+            ..Self::default()
+        };
+        (part(here, frames_here), part(elsewhere, frames_elsewhere))
+    }
+
+    /// Lets the browser with this cookie digest notify all applications. The browser has proved that it has the
     /// session.
     pub fn held_by(mut self, cookie: Digest) -> Self {
-        let sids: BTreeSet<&String> = self
-            .participants
-            .iter()
-            .map(|participant| &participant.sid)
-            .collect();
+        let participants = self.participants.iter().map(|one| &one.sid);
+        let clients = self.frontchannel.iter().map(|one| &one.sid);
+        let sids: BTreeSet<&String> = participants.chain(clients).collect();
         self.browsers = sids
             .into_iter()
             .map(|sid| SessionBrowser {
@@ -67,17 +104,19 @@ impl SessionEnd {
     }
 }
 
-/// A logout that notifies service providers one after the other.
+/// A logout that notifies service providers one after the other, and then clients at the same time.
 #[derive(Clone, Debug)]
 pub struct Logout {
     /// The row's id. The address of the logout page contains it.
     pub id: LogoutId,
-    /// The browsers that may notify the service providers.
+    /// The browsers that may notify the applications.
     pub browsers: Vec<SessionBrowser>,
     /// The digest of the cookie of the browser that signed out, if a browser did.
     pub browser: Option<Digest>,
     /// The continuation after all notifications.
     pub continuation: LogoutContinuation,
+    /// The end of the time for the frames of the clients, after the browser loaded the page with them.
+    pub frames_until: Option<Timestamp>,
     /// The expiry of the logout.
     pub expires_at: Timestamp,
 }

@@ -60,7 +60,7 @@ pub struct Saml {
     /// How long metadata is valid, as its `validUntil` states: `1d` to `3650d`. Service providers that hold a copy
     /// reject it after that time, and sign-ins there fail.
     pub metadata_validity: HumanDuration,
-    /// How long a sign-out waits for the response of each service provider.
+    /// How long a sign-out waits for each service provider, and for the sign-out pages of OpenID Connect clients.
     pub logout_timeout: HumanDuration,
     /// How long an assertion is valid: `30s` to `1h`. The service provider must receive it in that time; its own
     /// session may last longer.

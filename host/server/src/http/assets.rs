@@ -87,6 +87,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "copy_reference.js",
     JAVASCRIPT "form_post.js",
     JAVASCRIPT "signing_out.js",
+    JAVASCRIPT "signing_out_frames.js",
     JAVASCRIPT "authenticator/main.js",
     JAVASCRIPT "authenticator/account_notifications.js",
     JAVASCRIPT "authenticator/accounts.js",

@@ -67,7 +67,7 @@ pub(super) async fn sign_out(
             let ended = session::end(&services, &signed_in, browser.origin())
                 .await?
                 .held_by(browser.digest());
-            if !ended.participants.is_empty() {
+            if ended.needs_browser() {
                 logout::notify(
                     &services,
                     browser.language(),

@@ -26,7 +26,9 @@ use super::layout::{Layout, Page};
 use link::Link;
 use login::{ConfirmPage, ConsentPage, EndedPage, LoginPage, WaitingPage};
 use protocol::{AlreadySignedInPage, FormPostPage, SamlStartPage, TestSignInPage};
-use sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage};
+use sign_out::{
+    LogoutFramesPage, SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage,
+};
 
 /// Returns the first letter of an application's name, which replaces a missing logo.
 pub(super) fn initial_of(name: &str) -> String {
@@ -59,6 +61,7 @@ pages!(
     SignOutPage,
     SignedOutPage,
     TestSignInPage,
+    LogoutFramesPage,
     SamlLogoutPage,
     SamlLogoutAnsweredPage,
     HomePage,

@@ -1,5 +1,7 @@
 //! Replies: pages, redirects, and the texts of errors for applications.
 
+use std::collections::BTreeSet;
+
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, RETRY_AFTER,
     SET_COOKIE, VARY, X_FRAME_OPTIONS,
@@ -83,17 +85,27 @@ pub(super) fn page_with_script(
     response
 }
 
-/// Renders a page with frames that notify applications. The applications control further redirects in these frames.
-pub(super) fn page_with_frames(services: &Services, template: &impl Page) -> Response {
+/// Renders a page with a frame that notifies a SAML application. The application controls further redirects in the
+/// frame.
+pub(super) fn page_with_saml_frame(services: &Services, template: &impl Page) -> Response {
     let plain = if services.settings.is_https() {
         ""
     } else {
         " http:"
     };
+    with_frame_sources(template, &format!("'self' https:{plain}"))
+}
+
+/// Renders a page with frames of these origins only.
+pub(super) fn page_with_frames(template: &impl Page, origins: &BTreeSet<&str>) -> Response {
+    let sources: Vec<&str> = origins.iter().copied().collect();
+    with_frame_sources(template, &sources.join(" "))
+}
+
+fn with_frame_sources(template: &impl Page, sources: &str) -> Response {
     let policy = format!(
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-src 'self' https:{plain}; \
-         form-action 'none'; \
-         frame-ancestors 'none'; base-uri 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-src {sources}; \
+         form-action 'none'; frame-ancestors 'none'; base-uri 'none'",
     );
     with_policy(template, &policy)
 }

@@ -19,7 +19,7 @@ use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::Application;
 use assent_model::id::{Did, TokenId};
-use assent_model::logout::LogoutDelivery;
+use assent_model::logout::{LogoutDelivery, LogoutSettlement};
 use assent_plugin_host::egress::EgressError;
 use assent_telemetry::ROOT_SPANS;
 
@@ -196,14 +196,15 @@ async fn attempt(services: Arc<Services>, delivery: LogoutDelivery) -> Did {
             );
         }
     }
-    let counted = match (&outcome, again) {
-        (AttemptOutcome::Done | AttemptOutcome::NoReceiver, _) => LogoutAttempt::Delivered,
-        (_, Some(_)) => LogoutAttempt::Repeated,
-        (_, None) => LogoutAttempt::GivenUp,
+    let (counted, settlement) = match (&outcome, again) {
+        (AttemptOutcome::Done, _) => (LogoutAttempt::Delivered, LogoutSettlement::Delivered),
+        (AttemptOutcome::NoReceiver, _) => (LogoutAttempt::Delivered, LogoutSettlement::Abandoned),
+        (_, Some(again)) => (LogoutAttempt::Repeated, LogoutSettlement::RetryAt(again)),
+        (_, None) => (LogoutAttempt::GivenUp, LogoutSettlement::Abandoned),
     };
     services.metrics.logouts.count(counted);
     let application = application.clone();
-    if let Err(error) = services.store.settle_logout(delivery, again).await {
+    if let Err(error) = services.store.settle_logout(delivery, settlement).await {
         tracing::warn!(%application, %error, "outcome of a logout delivery not stored, retrying later");
     }
     application

@@ -155,7 +155,7 @@ fn mtls_aliases(base: &Url) -> Value {
 }
 
 /// The logout members (RP-Initiated Logout 1.0 section 2.1, Back-Channel Logout 1.0 section 2.1).
-fn logout(issuer: &str) -> [(String, Value); 3] {
+fn logout(issuer: &str) -> [(String, Value); 5] {
     [
         (
             "end_session_endpoint",
@@ -163,6 +163,8 @@ fn logout(issuer: &str) -> [(String, Value); 3] {
         ),
         ("backchannel_logout_supported", json!(true)),
         ("backchannel_logout_session_supported", json!(true)),
+        ("frontchannel_logout_supported", json!(true)),
+        ("frontchannel_logout_session_supported", json!(true)),
     ]
     .map(|(name, value)| (name.to_owned(), value))
 }

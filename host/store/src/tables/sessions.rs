@@ -20,7 +20,7 @@ use crate::{Result, Store, audit};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, DeviceId, SessionId, UserId};
-use assent_model::saml::{SessionBrowser, SessionEnd};
+use assent_model::saml::{Participation, SessionBrowser, SessionEnd};
 use assent_model::secret::Digest;
 use assent_model::session::Session;
 
@@ -83,8 +83,8 @@ pub(crate) async fn replace(
     }
 }
 
-/// Ends the sessions with this `sid`, with their tokens and their participation in applications. Returns the SAML
-/// service providers, which only the browser can notify.
+/// Ends the sessions with this `sid`, with their tokens and their participation in applications. Returns the
+/// applications that only the browser can notify.
 pub(crate) async fn log_out(db: &mut Connection, sid: &str, now: Timestamp) -> Result<SessionEnd> {
     let mut browsers = Vec::new();
     // A concurrent sign-in with the same `sid`, for which the first statement waited, may have added another session.
@@ -113,19 +113,25 @@ pub(crate) async fn log_out(db: &mut Connection, sid: &str, now: Timestamp) -> R
     .bind(sid.to_owned())
     .fetch_all(&mut *db)
     .await?;
-    logout::queue(db, clients, now).await?;
-    let participants = sql::query_as::<ParticipantRow>(
+    let clients = logout::queue(db, clients, now).await?;
+    let participants: Vec<Participation> = sql::query_as::<ParticipantRow>(
         "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, \
          session_index",
     )
     .bind(sid.to_owned())
-    .fetch_values(db)
+    .fetch_values(&mut *db)
     .await?;
-    Ok(SessionEnd {
+    let ended = SessionEnd {
         participants,
+        frontchannel: logout::frontchannel(&clients)?,
         browsers,
         ended_before: false,
-    })
+    };
+    // Otherwise the browser sees no page that names applications.
+    if ended.needs_browser() {
+        logout::remember(db, &clients, now).await?;
+    }
+    Ok(ended)
 }
 
 /// Logs the user out of the applications of expired sessions, when the user signs out afterwards. Returns `None` if a
@@ -170,7 +176,7 @@ pub(crate) async fn log_out_everywhere(
         .bind(user.to_string())
         .execute(&mut *db)
         .await?;
-    logout::queue(db, clients, now).await
+    logout::queue(db, clients, now).await.map(drop)
 }
 
 /// Removes an application from all sessions of a user, who may no longer use it.
@@ -193,7 +199,7 @@ pub(crate) async fn leave_application(
         .bind(application)
         .execute(&mut *db)
         .await?;
-    logout::queue(db, clients, now).await
+    logout::queue(db, clients, now).await.map(drop)
 }
 
 static LOCK_OPEN: LazyLock<BulkSql> = LazyLock::new(|| {
@@ -284,8 +290,8 @@ impl Store {
     }
 
     /// Ends the sessions with this `sid` because the user signed out, and the grants of their sign-ins except for
-    /// `offline_access`. Clients are notified over the back channel. The browser must notify the returned SAML service
-    /// providers. `entry` is logged, unless the sessions had ended before.
+    /// `offline_access`. Clients are notified over the back channel. The browser must notify the returned applications.
+    /// `entry` is logged, unless the sessions had ended before.
     pub async fn log_out(&self, sid: String, entry: Entry, now: Timestamp) -> Result<SessionEnd> {
         self.write((sid, entry), move |db, (sid, entry)| {
             Box::pin(async move {

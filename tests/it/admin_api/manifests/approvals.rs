@@ -424,6 +424,20 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
         let words = format!("{name} “PS256”");
         (name, json!("PS256"), none.clone(), words)
     }));
+    // The page has the origin of a redirect URI.
+    let page = "https://evil.example/page";
+    let own = json!({"redirect_uris": ["https://evil.example/cb"]});
+    let required =
+        json!({"redirect_uris": ["https://evil.example/cb"], "frontchannel_logout_uri": page});
+    table.extend([
+        ("frontchannel_logout_uri", json!(page), own, words(page)),
+        (
+            "frontchannel_logout_session_required",
+            json!(true),
+            required,
+            words(page),
+        ),
+    ]);
     table
 }
 

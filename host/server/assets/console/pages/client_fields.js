@@ -177,6 +177,14 @@ export function clientFields(type, { owner }) {
         hint: 'Where Assent reports the end of a session.',
       }),
       toggle('backchannel_logout_session_required', 'Logout tokens need the session’s ID'),
+      text('frontchannel_logout_uri', 'Front-channel logout URI', {
+        none: null,
+        type: 'url',
+        hint:
+          'A page that the browser opens in a hidden frame at the end of a session, with the scheme, host and port ' +
+          'of a redirect URI. Browsers often block its cookies; prefer the back channel.',
+      }),
+      toggle('frontchannel_logout_session_required', 'The front-channel logout URI needs the session’s ID'),
     ),
     folded(
       'Advanced',

@@ -248,6 +248,7 @@ mod tests {
             "authorization-signed-response-alg",
             "backchannel-logout-uri",
             "certificate",
+            "frontchannel-logout-uri",
             "initiate-login-uri",
             "introspection-signed-response-alg",
             "jwks",

@@ -86,21 +86,11 @@ pub async fn revoke(
     let Some(ended) = ended else {
         return Ok(Revocation::Unknown);
     };
-    let SessionEnd {
-        participants,
-        browsers,
-        ..
-    } = ended;
     let own = &signed_in.session.sid;
-    let (here, elsewhere): (Vec<_>, Vec<_>) =
-        participants.into_iter().partition(|one| one.sid == *own);
-    let is_own = browsers.iter().any(|holder| holder.sid == *own);
-    let here = is_own.then(|| SessionEnd {
-        participants: here,
-        ..SessionEnd::default()
-    });
+    let is_own = ended.browsers.iter().any(|holder| holder.sid == *own);
+    let (here, elsewhere) = ended.split(own);
     Ok(Revocation::Done {
-        here,
-        not_notified: !elsewhere.is_empty(),
+        here: is_own.then_some(here),
+        not_notified: elsewhere.only_browser_notifies(),
     })
 }

@@ -36,7 +36,7 @@ pub async fn end(
         .await?;
     services.wakeups.send(Wakeup::LoggedOut);
     Ok(ended.map(|ended| EndedSession {
-        not_notified: !ended.participants.is_empty(),
+        not_notified: ended.only_browser_notifies(),
     }))
 }
 
@@ -54,7 +54,7 @@ pub async fn end_others(
         .await?;
     services.wakeups.send(Wakeup::LoggedOut);
     Ok(EndedSession {
-        not_notified: !ended.participants.is_empty(),
+        not_notified: ended.only_browser_notifies(),
     })
 }
 

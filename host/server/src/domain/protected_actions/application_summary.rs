@@ -92,6 +92,7 @@ fn member_name(member: &str) -> Message {
         "single_logout" => Message::new("action-member-single-logout"),
         "initiate_login_uri" => Message::new("action-member-initiate-login-uri"),
         "backchannel_logout_uri" => Message::new("action-member-backchannel-logout-uri"),
+        "frontchannel_logout_uri" => Message::new("action-member-frontchannel-logout-uri"),
         other => Message::new("action-member").text("member", other),
     }
 }
@@ -223,7 +224,8 @@ fn passkeys(were_permitted: bool, are_permitted: bool) -> Option<Message> {
     })
 }
 
-/// Returns the URIs to which users are sent to sign in and after signing out, and the URI that receives logout tokens.
+/// Returns the URIs to which users are sent to sign in and after signing out, the URI that receives logout tokens, and
+/// the URI that browsers load at the end of sessions.
 fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<Message> {
     let mut effects = Vec::new();
     if was.initiate_login_uri != is.initiate_login_uri {
@@ -255,6 +257,17 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<Message> {
         effects.push(match now {
             Some(uri) => Message::new("action-notified-at").text("address", uri.as_str()),
             None => Message::new("action-not-notified"),
+        });
+    }
+    let page = |settings: &OidcSettings| {
+        let logout = settings.frontchannel_logout.as_ref();
+        logout.map(|logout| logout.uri.clone())
+    };
+    let (before, now) = (page(was), page(is));
+    if before != now {
+        effects.push(match now {
+            Some(uri) => Message::new("action-logout-page").text("address", uri.as_str()),
+            None => Message::new("action-no-logout-page"),
         });
     }
     effects

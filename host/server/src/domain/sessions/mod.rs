@@ -3,3 +3,4 @@
 //! - The end of a session reaches every application that takes part in it.
 
 pub mod session;
+pub mod signed_out_clients;

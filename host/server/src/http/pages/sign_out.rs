@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use crate::domain::sessions::signed_out_clients::LogoutFrame;
 use crate::http::layout::Layout;
 
 /// The page that asks whether the user wants to sign out.
@@ -32,10 +33,31 @@ pub struct SignedOutPage {
     pub layout: Layout,
     /// Whether the removal of the device that signed this browser in was the cause.
     pub by_device: bool,
-    /// The names of the SAML applications that could not be notified.
-    pub not_notified: Vec<String>,
-    /// Whether there are other such applications, whose names this browser must not learn.
+    /// The names of the applications that confirmed the sign-out.
+    pub confirmed: Vec<String>,
+    /// The names of the applications whose sign-out pages this browser loaded. That is no confirmation.
+    pub loaded: Vec<String>,
+    /// The names of the applications without a confirmation.
+    pub unconfirmed: Vec<String>,
+    /// Whether there are others without a confirmation, whose names this browser must not learn.
     pub others: bool,
+}
+
+/// The page that loads the sign-out pages of OpenID Connect clients in hidden frames. It continues when all are loaded,
+/// or when their time has expired.
+#[derive(Clone, Debug, Template)]
+#[template(path = "logout_frames.html")]
+pub struct LogoutFramesPage {
+    /// The layout of the page.
+    pub layout: Layout,
+    /// The frames.
+    pub frames: Vec<LogoutFrame>,
+    /// The names of the other applications that confirmed the sign-out.
+    pub confirmed: Vec<String>,
+    /// The names of the other applications without a confirmation.
+    pub unconfirmed: Vec<String>,
+    /// The delay until the page continues, in seconds.
+    pub seconds: u32,
 }
 
 /// The page that notifies a SAML application of a logout, in a frame. It reloads itself when the time for the

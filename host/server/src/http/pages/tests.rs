@@ -2,9 +2,11 @@
 
 use super::login::{Choice, EndedPageKind, FollowedSignIn, PasskeyForm, ReturnNotice, Scan};
 use super::*;
+use crate::domain::sessions::signed_out_clients::LogoutFrame;
 use crate::http::assets;
 use crate::http::layout::Support;
 use crate::messages;
+use assent_model::id::Did;
 use assent_model::language::Language;
 
 const MARKUP: &str = "\"><script>alert('x')</script>";
@@ -250,6 +252,21 @@ fn saml_logout() -> SamlLogoutPage {
     }
 }
 
+fn logout_frames() -> LogoutFramesPage {
+    LogoutFramesPage {
+        layout: layout(),
+        frames: vec![LogoutFrame {
+            application: Did::from_ed25519(&[1; 32]),
+            name: MARKUP.to_owned(),
+            address: MARKUP.to_owned(),
+            origin: MARKUP.to_owned(),
+        }],
+        confirmed: vec![MARKUP.to_owned()],
+        unconfirmed: vec![MARKUP.to_owned()],
+        seconds: 5,
+    }
+}
+
 fn saml_post() -> FormPostPage {
     FormPostPage {
         title: words(),
@@ -282,6 +299,7 @@ fn waiting_without_letters() -> [WaitingPage; 2] {
     })
 }
 
+#[expect(clippy::too_many_lines, reason = "each page has its lines")]
 fn every_page_in(language: Language) -> Vec<String> {
     let text = || MARKUP.to_owned();
     let mut pages = Vec::new();
@@ -339,7 +357,9 @@ fn every_page_in(language: Language) -> Vec<String> {
         SignedOutPage {
             layout: layout(),
             by_device: true,
-            not_notified: vec![text()],
+            confirmed: vec![text()],
+            loaded: vec![text()],
+            unconfirmed: vec![text()],
             others: true
         },
         TestSignInPage {
@@ -352,6 +372,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         },
         saml_start(),
         saml_logout(),
+        logout_frames(),
         saml_post(),
         AlreadySignedInPage {
             layout: layout(),

@@ -14,8 +14,8 @@ use assent_model::saml::{LogoutContinuation, SessionEnd};
 /// The page that confirms the sign-out of this browser.
 pub(super) const ENDED: &str = "/session/ended";
 
-/// Responds after the end of this browser's session. The browser notifies the service providers, and then shows the
-/// page for the user. Without service providers it redirects to `afterwards` at once.
+/// Responds after the end of this browser's session. The browser notifies the applications that only it can notify, and
+/// then shows the page for the user. Without such applications it redirects to `afterwards` at once.
 pub(super) async fn sign_out_response(
     owner: &Owner,
     ended: SessionEnd,
@@ -25,12 +25,10 @@ pub(super) async fn sign_out_response(
         services, browser, ..
     } = owner;
     let ended = ended.held_by(browser.digest());
-    if ended.participants.is_empty() && ended.ended_before {
+    if !ended.needs_browser() && ended.ended_before {
         return repeated_sign_out(services, browser, afterwards, true).await;
     }
-    let response = if ended.participants.is_empty() {
-        see_other(afterwards)
-    } else {
+    let response = if ended.needs_browser() {
         logout::notify(
             services,
             browser.language(),
@@ -39,12 +37,14 @@ pub(super) async fn sign_out_response(
             browser.digest(),
         )
         .await?
+    } else {
+        see_other(afterwards)
     };
     Ok(without_session(response, services))
 }
 
 /// Responds after another request of this browser ended its session. The browser discards the response to that one, so
-/// this one must lead to the same service providers. `waits` is whether the other request may still be in progress.
+/// this one must lead to the same applications. `waits` is whether the other request may still be in progress.
 pub(super) async fn repeated_sign_out(
     services: &Services,
     browser: &Browser,

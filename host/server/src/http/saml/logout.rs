@@ -1,26 +1,35 @@
-//! Single logout: the messages of service providers, and the page that notifies them one after the other.
+//! Single logout: the messages of service providers, the page that notifies them one after the other, and the page that
+//! loads the sign-out pages of clients.
+
+use std::collections::BTreeSet;
 
 use axum::body::Bytes;
-use axum::extract::{Path, RawQuery};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, RawQuery};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 
+use crate::domain::sessions::signed_out_clients::LogoutFrame;
 use crate::domain::{InternalError, Services};
 use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;
 use crate::http::page_error::PageError;
 use crate::http::page_routes::Visitor;
-use crate::http::pages::sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage};
+use crate::http::pages::sign_out::{
+    LogoutFramesPage, SamlLogoutAnsweredPage, SamlLogoutPage, SignedOutPage,
+};
 use crate::http::reply::{
-    Framing, layout, nonce, page, page_with_frames, page_with_script, see_other,
+    Framing, layout, nonce, page, page_with_frames, page_with_saml_frame, page_with_script,
+    see_other,
 };
 use crate::http::saml::sign_on::message_page;
 use crate::http::sign_in::sign_out::sign_out_error;
 use crate::messages::Message;
 use crate::saml::logout::{
-    self, LogoutEnd, LogoutError, LogoutStart, LogoutView, Outgoing, Unanswerable,
+    self, LogoutEnd, LogoutError, LogoutReport, LogoutStart, LogoutView, Outgoing, Unanswerable,
 };
-use assent_model::id::LogoutId;
+use assent_model::id::{Did, LogoutId};
 use assent_model::language::Language;
 use assent_model::name::QuotedText;
 use assent_model::saml::{LogoutContinuation, SessionEnd};
@@ -90,7 +99,7 @@ async fn receive(
     }
 }
 
-/// Has the browser notify the service providers of an ended session. Afterwards the browser continues at its
+/// Has the browser notify the applications of an ended session. Afterwards the browser continues at its
 /// destination.
 pub(crate) async fn notify(
     services: &Services,
@@ -124,19 +133,15 @@ fn logout_page(services: &Services, language: Language, begun: LogoutStart) -> R
 
 fn finish(services: &Services, language: Language, finished: LogoutEnd) -> Response {
     match finished {
-        LogoutEnd::Page {
-            not_notified,
-            others: false,
-        } if not_notified.is_empty() => see_other("/session/ended"),
-        LogoutEnd::Page {
-            not_notified,
-            others,
-        } => page(
+        LogoutEnd::Page(report) if report.is_complete() => see_other("/session/ended"),
+        LogoutEnd::Page(report) => page(
             &SignedOutPage {
                 layout: layout(services, language),
                 by_device: false,
-                not_notified,
-                others,
+                confirmed: report.confirmed,
+                loaded: report.loaded,
+                unconfirmed: report.unconfirmed,
+                others: report.others,
             },
             None,
         ),
@@ -161,17 +166,29 @@ fn address(id: LogoutId) -> String {
     format!("/sso/logout/{id}")
 }
 
-/// `GET /sso/logout/{id}`: the page of the service provider that is notified now. It reloads itself when the time of
-/// that service provider has expired, or after its response.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct ProgressQuery {
+    /// The Client IDs of the loaded frames with spaces between them, when the browser reports the end of the frames.
+    loaded: Option<String>,
+}
+
+/// `GET /sso/logout/{id}`: the page of the service provider that is notified now, or the page with the frames of the
+/// clients. It reloads itself when the time has expired, after the response of the service provider, and after all
+/// frames are loaded.
 pub(crate) async fn show(
     Visitor { services, browser }: Visitor,
     Path(id): Path<String>,
+    progress: Result<Query<ProgressQuery>, QueryRejection>,
 ) -> Result<Response, PageError> {
     let Ok(id) = id.parse::<LogoutId>() else {
         return Ok(see_other("/session/ended"));
     };
+    let Query(ProgressQuery { loaded }) = progress.unwrap_or_default();
+    let loaded: Option<BTreeSet<Did>> =
+        loaded.map(|ids| ids.split(' ').filter_map(|id| id.parse().ok()).collect());
+    let digests = browser.digests();
     Ok(
-        match logout::view(&services, id, &browser.digests()).await? {
+        match logout::view(&services, id, &digests, loaded.as_ref()).await? {
             LogoutView::Notifying {
                 name,
                 request,
@@ -186,12 +203,33 @@ pub(crate) async fn show(
                     of: u32::try_from(of).unwrap_or(u32::MAX),
                     seconds: services.settings.saml.logout_timeout.whole_seconds(),
                 };
-                page_with_frames(&services, &logout_page)
+                page_with_saml_frame(&services, &logout_page)
+            }
+            LogoutView::Frames { frames, report } => {
+                frames_page(&services, browser.language(), frames, report)
             }
             LogoutView::Finished(finished) => finish(&services, browser.language(), finished),
             LogoutView::Unknown => see_other("/session/ended"),
         },
     )
+}
+
+fn frames_page(
+    services: &Services,
+    language: Language,
+    frames: Vec<LogoutFrame>,
+    report: LogoutReport,
+) -> Response {
+    let frames_page = LogoutFramesPage {
+        layout: layout(services, language),
+        frames,
+        confirmed: report.confirmed,
+        unconfirmed: report.unconfirmed,
+        seconds: services.settings.saml.logout_timeout.whole_seconds(),
+    };
+    let frames = frames_page.frames.iter();
+    let origins = frames.map(|frame| frame.origin.as_str()).collect();
+    page_with_frames(&frames_page, &origins)
 }
 
 /// `GET /sso/logout/{id}/{request}`: the content of the frame, which is the request to the current service provider.

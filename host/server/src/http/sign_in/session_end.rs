@@ -138,7 +138,9 @@ pub(crate) async fn show_end(
         &SignedOutPage {
             layout: layout(&services, browser.language()),
             by_device,
-            not_notified: Vec::new(),
+            confirmed: Vec::new(),
+            loaded: Vec::new(),
+            unconfirmed: Vec::new(),
             others: false,
         },
         None,
@@ -186,7 +188,7 @@ async fn serve(
 }
 
 /// Ends the session, if there is one, and redirects the browser. The server notifies OpenID Connect clients in the
-/// background. The browser notifies SAML applications on its way.
+/// background. On its way the browser notifies SAML applications, and loads the sign-out pages of clients.
 async fn end_and_notify(
     services: &Services,
     browser: &Browser,
@@ -203,7 +205,7 @@ async fn end_and_notify(
         (None, None) => SessionEnd::default(),
     };
     let repeats = signed_in.is_none() || ended.ended_before;
-    if repeats && ended.participants.is_empty() {
+    if repeats && !ended.needs_browser() {
         let waits = browser.session_id().is_some();
         let continuation = request.continuation();
         let repeated = logout::repeat(services, browser.digest(), &continuation, waits).await?;

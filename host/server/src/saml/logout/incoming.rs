@@ -167,13 +167,7 @@ pub async fn accept_request(
     let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NONE);
     let mut ended = SessionEnd::default();
     for sid in sessions {
-        let SessionEnd {
-            participants,
-            browsers,
-            ..
-        } = session::end_named(services, sid, &by).await?;
-        ended.participants.extend(participants);
-        ended.browsers.extend(browsers);
+        ended.add(session::end_named(services, sid, &by).await?);
     }
     // The requesting service provider has ended its own session.
     ended

@@ -1,19 +1,22 @@
-//! The turns of a logout: the service provider that is notified now, and the following steps.
+//! The turns of a logout: the service provider that is notified now, the frames of the clients, and the following
+//! steps.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::outgoing::{self, Outgoing, respond};
+use super::end::{LogoutEnd, LogoutReport, logout_end, report, with_logout};
+use super::outgoing::{self, Outgoing};
+use crate::domain::sessions::signed_out_clients::{LogoutFrame, SignedOutClient, clients_of};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::message_id;
-use assent_model::id::LogoutId;
+use assent_model::clock::Timestamp;
+use assent_model::id::{Did, LogoutId};
 use assent_model::login::GivenAnswer;
+use assent_model::logout::ClientLogoutOutcome;
 use assent_model::saml::{
-    Logout, LogoutAnswer, LogoutContinuation, LogoutOutcome, LogoutTurn, Participation,
-    ServiceProvider, SessionEnd,
+    Logout, LogoutContinuation, LogoutOutcome, LogoutTurn, Participation, SessionEnd,
 };
 use assent_model::secret::Digest;
-use assent_saml_core::message::Status;
 use assent_store::Transition;
 
 /// The time between two looks for the logout that a concurrent request stores after it ended the session.
@@ -26,29 +29,13 @@ const LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The continuation of a logout after the end of the session.
 #[derive(Debug)]
 pub enum LogoutStart {
-    /// Service providers must be notified: the browser goes to the logout's page.
+    /// Applications must be notified: the browser goes to the logout's page.
     Notifying(LogoutId),
-    /// There is no service provider to notify.
+    /// There is no application to notify.
     Finished(LogoutEnd),
 }
 
-/// The last step of the browser.
-#[derive(Debug)]
-pub enum LogoutEnd {
-    /// A page confirms the sign-out.
-    Page {
-        /// The names of the service providers that were not notified of the end of a session that this browser held.
-        not_notified: Vec<String>,
-        /// Whether there are others, from sessions that this browser did not hold.
-        others: bool,
-    },
-    /// The browser goes to this address of an OpenID Connect client, which was checked.
-    Redirect(String),
-    /// The browser takes the response to the requesting service provider.
-    Message(Outgoing),
-}
-
-/// Begins to notify the service providers of an ended session. `browser` is the browser that signed out, and `id` that
+/// Begins to notify the applications of an ended session. `browser` is the browser that signed out, and `id` that
 /// of the logout if a repeated request must lead to the same one, which is then stored even if no one is notified.
 pub async fn begin(
     services: &Services,
@@ -78,8 +65,13 @@ pub async fn begin(
     }
     // This server's page may name applications, so the browser must first send a request with its cookies.
     let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
-    let end = match turns.iter().all(|turn| turn.outcome.is_some()) && !names {
-        true => Some(logout_end(services, continuation.clone(), &turns, &[]).await?),
+    let is_finished =
+        turns.iter().all(|turn| turn.outcome.is_some()) && ended.frontchannel.is_empty() && !names;
+    let end = match is_finished {
+        true => {
+            let report = LogoutReport::default();
+            Some(logout_end(services, continuation.clone(), &turns, report).await?)
+        }
         false => None,
     };
     let now = services.now();
@@ -94,6 +86,7 @@ pub async fn begin(
             browsers: ended.browsers,
             browser,
             continuation,
+            frames_until: None,
             expires_at: now + lifetime,
         };
         services
@@ -158,14 +151,22 @@ pub enum LogoutView {
         /// The number of turns.
         of: usize,
     },
-    /// All service providers had their turn.
+    /// All service providers had their turn. The browser loads the sign-out pages of the clients now.
+    Frames {
+        /// The frames.
+        frames: Vec<LogoutFrame>,
+        /// What is known of the other applications.
+        report: LogoutReport,
+    },
+    /// All applications had their turn.
     Finished(LogoutEnd),
     /// The logout does not exist, or is finished.
     Unknown,
 }
 
 /// Returns the state of a logout for a browser with these cookies, and skips service providers that did not respond in
-/// time. The time of a service provider begins when a browser first loads its turn.
+/// time. The time of a service provider begins when a browser first loads its turn. `loaded` names the clients whose
+/// frames the browser has loaded, if it reports the end of the frames.
 ///
 /// Only the browser that held a session notifies the other service providers of its end, and sees their names. If
 /// another browser comes first, for example because a service provider sends the request itself, no notice is sent. If
@@ -175,13 +176,15 @@ pub async fn view(
     services: &Services,
     id: LogoutId,
     cookies: &[Digest],
+    loaded: Option<&BTreeSet<Did>>,
 ) -> Result<LogoutView, InternalError> {
     let now = services.now();
     let Some((logout, mut turns)) = services.store.saml_logout(id, now).await? else {
         return Ok(LogoutView::Unknown);
     };
     let held = sessions_held(&logout, cookies);
-    let has_begun = turns.iter().any(|turn| turn.requested_at.is_some());
+    let has_begun =
+        logout.frames_until.is_some() || turns.iter().any(|turn| turn.requested_at.is_some());
     if held.is_empty() && has_begun {
         return Ok(LogoutView::Unknown);
     }
@@ -219,14 +222,28 @@ pub async fn view(
                     .await?;
                 if settled.is_none() {
                     // Its response came at the same time, and determines its outcome.
-                    return Box::pin(view(services, id, cookies)).await;
+                    return Box::pin(view(services, id, cookies, loaded)).await;
                 }
                 turn.outcome = Some(LogoutOutcome::Failed);
             }
         }
     }
+    let sids: BTreeSet<&str> = logout.browsers.iter().map(|one| one.sid.as_str()).collect();
+    let mut clients = clients_of(services, sids).await?;
+    let frames = open_frames(services, &logout, &mut clients, &held, loaded).await?;
+    if !frames.is_empty() {
+        // The page lists the framed clients separately.
+        clients.retain(|client| {
+            frames
+                .iter()
+                .all(|one| one.application != client.application.id)
+        });
+        let report = report(services, &turns, &clients, &held).await?;
+        return Ok(LogoutView::Frames { frames, report });
+    }
     // The end is created before it is claimed, so that no failure can come between the two.
-    let finished = logout_end(services, logout.continuation.clone(), &turns, &held).await?;
+    let report = report(services, &turns, &clients, &held).await?;
+    let finished = logout_end(services, logout.continuation.clone(), &turns, report).await?;
     Ok(match services.store.finish_saml_logout(id, now).await? {
         Transition::Done => LogoutView::Finished(finished),
         // Another request of this browser finished it. Its response may have been lost. If no browser held a session,
@@ -236,6 +253,48 @@ pub async fn view(
         }
         Transition::NotOpen => LogoutView::Unknown,
     })
+}
+
+/// Returns the frames that a browser with these sessions must load now. Their time begins when it first loads the page
+/// with them. It ends with the browser's report, whose result is also set in `clients`.
+async fn open_frames(
+    services: &Services,
+    logout: &Logout,
+    clients: &mut [SignedOutClient],
+    held: &[&str],
+    loaded: Option<&BTreeSet<Did>>,
+) -> Result<Vec<LogoutFrame>, InternalError> {
+    let now: Timestamp = services.now();
+    if logout.frames_until.is_some_and(|until| until <= now) {
+        return Ok(Vec::new());
+    }
+    let (mut frames, mut reported) = (Vec::new(), Vec::new());
+    for client in clients
+        .iter_mut()
+        .filter(|client| held.contains(&client.sid.as_str()))
+    {
+        let Some(frame) = client.frame(services)? else {
+            continue;
+        };
+        if loaded.is_some_and(|loaded| loaded.contains(&frame.application)) {
+            client.outcome = client.outcome.or(Some(ClientLogoutOutcome::Loaded));
+            reported.push((client.sid.clone(), frame.application.clone()));
+        }
+        frames.push(frame);
+    }
+    if frames.is_empty() {
+        return Ok(frames);
+    }
+    if loaded.is_some() && logout.frames_until.is_some() {
+        services
+            .store
+            .settle_logout_frames(logout.id, reported, now)
+            .await?;
+        return Ok(Vec::new());
+    }
+    let until = now + services.settings.saml.logout_timeout.get();
+    services.store.start_logout_frames(logout.id, until).await?;
+    Ok(frames)
 }
 
 /// Returns the sessions that a browser with these cookies held.
@@ -272,86 +331,4 @@ pub async fn ask(
     outgoing::request(services, provider, service, turn)
         .await
         .map(Some)
-}
-
-/// Returns the provider with its logout address. Returns `None` without an address, and for a disabled provider,
-/// because no browser is sent there.
-fn with_logout(
-    provider: &Arc<ServiceProvider>,
-) -> Option<(&ServiceProvider, &assent_model::saml::SingleLogout)> {
-    let service = provider.settings.single_logout.as_ref();
-    let service = service.filter(|_| provider.settings.enabled)?;
-    Some((provider, service))
-}
-
-/// Returns the end, for a browser that held these sessions.
-async fn logout_end(
-    services: &Services,
-    continuation: LogoutContinuation,
-    turns: &[LogoutTurn],
-    held: &[&str],
-) -> Result<LogoutEnd, InternalError> {
-    let mut failed = turns
-        .iter()
-        .filter(|turn| turn.outcome != Some(LogoutOutcome::Ended));
-    match continuation {
-        LogoutContinuation::Page => {
-            let (mut not_notified, mut others) = (Vec::new(), false);
-            for turn in failed {
-                if !held.contains(&turn.sid.as_str()) {
-                    others = true;
-                    continue;
-                }
-                let provider = services.store.service_provider(&turn.application).await?;
-                not_notified.extend(provider.map(|provider| provider.name.clone()));
-            }
-            Ok(LogoutEnd::Page {
-                not_notified,
-                others,
-            })
-        }
-        LogoutContinuation::Redirect { redirect, state } => Ok(LogoutEnd::Redirect(match state {
-            Some(state) => redirect.with_query(&[("state", &state)]),
-            None => redirect.as_str().to_owned(),
-        })),
-        LogoutContinuation::Respond(answer) => {
-            let status = if failed.next().is_none() {
-                Status::success()
-            } else {
-                Status::partial_logout()
-            };
-            answer_with(services, answer, status).await
-        }
-        LogoutContinuation::Reject {
-            answer,
-            code,
-            second,
-        } => answer_with(services, answer, Status::new(&code, second.as_deref())).await,
-    }
-}
-
-async fn answer_with(
-    services: &Services,
-    answer: LogoutAnswer,
-    status: Status,
-) -> Result<LogoutEnd, InternalError> {
-    // An address that was removed in the meantime receives nothing.
-    let is_registered = |provider: &Arc<ServiceProvider>| {
-        with_logout(provider)
-            .is_some_and(|(_, service)| service.responses().to_checked() == answer.destination)
-    };
-    match services
-        .store
-        .service_provider(&answer.application)
-        .await?
-        .filter(is_registered)
-    {
-        Some(provider) => Ok(LogoutEnd::Message(
-            respond(services, &provider, answer, status).await?,
-        )),
-        None => Ok(LogoutEnd::Page {
-            not_notified: Vec::new(),
-            others: false,
-        }),
-    }
 }

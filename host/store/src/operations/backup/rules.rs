@@ -136,6 +136,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "logout_deliveries",
         "a repeated logout token has no effect, and a missing one leaves a session open",
     ),
+    empty("logout_clients", "the sign-outs that they belong to end"),
     empty(
         "saml_logout_requests",
         "the sign-outs that they belong to end",

@@ -12,7 +12,9 @@ use crate::{Result, Store, StoreError};
 use assent_model::application::OidcSettings;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
-use assent_model::logout::LogoutDelivery;
+use assent_model::logout::{
+    ClientLogoutOutcome, FrontchannelParticipation, LogoutClient, LogoutDelivery, LogoutSettlement,
+};
 
 crate::engine::sql::row! {
     /// An application to which a user was signed in.
@@ -23,12 +25,22 @@ crate::engine::sql::row! {
     }
 }
 
-/// Queues a logout token for each participant with a back-channel logout URI.
+/// A client that left a session.
+pub(crate) struct LeftClient {
+    sid: String,
+    application_id: String,
+    has_backchannel: bool,
+    /// Whether the browser can load its sign-out page. No browser is sent to a disabled client.
+    has_frontchannel: bool,
+}
+
+/// Queues a logout token for each participant with a back-channel logout URI. Returns the clients that still exist.
 pub(crate) async fn queue(
     db: &mut Connection,
     participants: Vec<Participant>,
     now: Timestamp,
-) -> Result<()> {
+) -> Result<Vec<LeftClient>> {
+    let mut left = Vec::with_capacity(participants.len());
     for Participant {
         sid,
         application_id,
@@ -44,24 +56,96 @@ pub(crate) async fn queue(
         let Some((settings,)) = found else { continue };
         let settings: OidcSettings =
             from_json(&settings, cell("applications", "settings", &application_id))?;
-        if settings.backchannel_logout.is_none() {
-            continue;
+        let has_backchannel = settings.backchannel_logout.is_some();
+        if has_backchannel {
+            // The id consists of the session and the application, so the application receives no second token for a
+            // session while the first is pending.
+            sql::query(
+                "INSERT INTO logout_deliveries
+                     (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
+                 VALUES ($1, $2, $3, $4, 0, $5, $5) ON CONFLICT (id) DO NOTHING",
+            )
+            .bind(format!("{sid}.{application_id}"))
+            .bind(&application_id)
+            .bind(&sid)
+            .bind(subject)
+            .bind(now.millis())
+            .execute(&mut *db)
+            .await?;
         }
-        // The id consists of the session and the application, so the application receives no second token for a session
-        // while the first is pending.
+        left.push(LeftClient {
+            sid,
+            application_id,
+            has_backchannel,
+            has_frontchannel: settings.frontchannel_logout.is_some() && settings.enabled,
+        });
+    }
+    Ok(left)
+}
+
+/// Returns those of the clients whose sign-out page the browser can load.
+pub(crate) fn frontchannel(clients: &[LeftClient]) -> Result<Vec<FrontchannelParticipation>> {
+    let with_page = clients.iter().filter(|client| client.has_frontchannel);
+    with_page
+        .map(|client| {
+            Ok(FrontchannelParticipation {
+                sid: client.sid.clone(),
+                application: parse(
+                    &client.application_id,
+                    cell("session_applications", "application_id", &client.sid),
+                )?,
+                has_backchannel: client.has_backchannel,
+            })
+        })
+        .collect()
+}
+
+/// Stores the clients of an ended session for the page of the logout. The transaction also queues the logout tokens, so
+/// each delivery finds its row.
+pub(crate) async fn remember(
+    db: &mut Connection,
+    clients: &[LeftClient],
+    now: Timestamp,
+) -> Result<()> {
+    for client in clients {
         sql::query(
-            "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
-             VALUES ($1, $2, $3, $4, 0, $5, $5) ON CONFLICT (id) DO NOTHING",
+            "INSERT INTO logout_clients (sid, application_id, ended_at) VALUES ($1, $2, $3)
+             ON CONFLICT (sid, application_id) DO UPDATE SET outcome = NULL, ended_at = excluded.ended_at",
         )
-        .bind(format!("{sid}.{application_id}"))
-        .bind(application_id)
-        .bind(sid)
-        .bind(subject)
+        .bind(&client.sid)
+        .bind(&client.application_id)
         .bind(now.millis())
         .execute(&mut *db)
         .await?;
     }
     Ok(())
+}
+
+crate::engine::sql::row! {
+    struct ClientRow {
+        sid: String,
+        application_id: String,
+        outcome: Option<String>,
+    }
+}
+
+impl TryFrom<ClientRow> for LogoutClient {
+    type Error = StoreError;
+    fn try_from(row: ClientRow) -> Result<Self> {
+        Ok(Self {
+            application: parse(
+                &row.application_id,
+                cell("logout_clients", "application_id", &row.sid),
+            )?,
+            outcome: match row.outcome.as_deref() {
+                None => None,
+                Some("notified") => Some(ClientLogoutOutcome::Notified),
+                Some("loaded") => Some(ClientLogoutOutcome::Loaded),
+                Some(_) => return Err(cell("logout_clients", "outcome", &row.sid).unexpected()),
+            },
+            sid: row.sid,
+        })
+    }
 }
 
 crate::engine::sql::row! {
@@ -147,30 +231,51 @@ impl Store {
         .await
     }
 
-    /// Ends a claimed attempt. The next attempt is at `again`; `None` removes the delivery. Nothing happens if another
+    /// Ends a claimed attempt: removes the delivery, or sets the time of the next attempt. Nothing happens if another
     /// attempt has begun.
     pub async fn settle_logout(
         &self,
         delivery: LogoutDelivery,
-        again: Option<Timestamp>,
+        settlement: LogoutSettlement,
     ) -> Result<()> {
         self.write(delivery, move |db, delivery| {
             Box::pin(async move {
-                let query = match again {
-                    Some(again) => {
+                let query = match settlement {
+                    LogoutSettlement::RetryAt(again) => {
                         sql::query("UPDATE logout_deliveries SET next_attempt_at = $3 WHERE id = $1 AND attempts = $2")
                             .bind(&delivery.id)
                             .bind(delivery.attempts)
                             .bind(again.millis())
                     }
-                    None => sql::query("DELETE FROM logout_deliveries WHERE id = $1 AND attempts = $2")
-                        .bind(&delivery.id)
-                        .bind(delivery.attempts),
+                    LogoutSettlement::Delivered | LogoutSettlement::Abandoned => {
+                        sql::query("DELETE FROM logout_deliveries WHERE id = $1 AND attempts = $2")
+                            .bind(&delivery.id)
+                            .bind(delivery.attempts)
+                    }
                 };
-                query.execute(db).await?;
+                query.execute(&mut *db).await?;
+                if settlement == LogoutSettlement::Delivered {
+                    sql::query(
+                        "UPDATE logout_clients SET outcome = 'notified' WHERE sid = $1 AND application_id = $2",
+                    )
+                    .bind(&delivery.sid)
+                    .bind(delivery.application.to_string())
+                    .execute(db)
+                    .await?;
+                }
                 Ok(())
             })
         })
+        .await
+    }
+
+    /// The clients that took part in an ended session, in the order of their ids.
+    pub async fn logout_clients(&self, sid: &str) -> Result<Vec<LogoutClient>> {
+        sql::query_as::<ClientRow>(
+            "SELECT sid, application_id, outcome FROM logout_clients WHERE sid = $1 ORDER BY application_id",
+        )
+        .bind(sid.to_owned())
+        .fetch_values(&self.readers)
         .await
     }
 }

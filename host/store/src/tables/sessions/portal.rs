@@ -342,9 +342,7 @@ pub(crate) async fn revoke_device(
 async fn end_all(db: &mut Connection, sids: Vec<(String,)>, now: Timestamp) -> Result<SessionEnd> {
     let mut all = SessionEnd::default();
     for (sid,) in sids {
-        let ended = sessions::log_out(db, &sid, now).await?;
-        all.participants.extend(ended.participants);
-        all.browsers.extend(ended.browsers);
+        all.add(sessions::log_out(db, &sid, now).await?);
     }
     Ok(all)
 }

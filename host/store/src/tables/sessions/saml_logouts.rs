@@ -1,4 +1,4 @@
-//! Logouts that notify SAML service providers, one after the other.
+//! Logouts that notify SAML service providers one after the other, and then clients over the front channel.
 
 use crate::engine::sql;
 use crate::engine::sql::Connection;
@@ -11,6 +11,36 @@ use assent_model::id::{Did, LogoutId};
 use assent_model::login::GivenAnswer;
 use assent_model::saml::{Logout, LogoutContinuation, LogoutOutcome, LogoutTurn};
 use assent_model::secret::Digest;
+
+crate::engine::sql::row! {
+    struct LogoutRow {
+        id: String,
+        browsers: String,
+        continuation: String,
+        expires_at: i64,
+        browser: Option<String>,
+        frames_until: Option<i64>,
+    }
+}
+
+impl TryFrom<LogoutRow> for Logout {
+    type Error = StoreError;
+    fn try_from(row: LogoutRow) -> Result<Self> {
+        let at = |column| cell("saml_logouts", column, &row.id);
+        Ok(Self {
+            id: parse(&row.id, at("id"))?,
+            browsers: from_json(&row.browsers, at("browsers"))?,
+            continuation: from_json(&row.continuation, at("continuation"))?,
+            browser: row
+                .browser
+                .as_ref()
+                .map(|browser| digest(browser, at("browser")))
+                .transpose()?,
+            frames_until: row.frames_until.map(moment),
+            expires_at: moment(row.expires_at),
+        })
+    }
+}
 
 crate::engine::sql::row! {
     struct TurnRow {
@@ -120,8 +150,8 @@ impl Store {
         id: LogoutId,
         now: Timestamp,
     ) -> Result<Option<(Logout, Vec<LogoutTurn>)>> {
-        let open: Option<(String, String, i64, Option<String>)> = sql::query_as(
-            "SELECT browsers, continuation, expires_at, browser FROM saml_logouts
+        let open: Option<LogoutRow> = sql::query_as(
+            "SELECT id, browsers, continuation, expires_at, browser, frames_until FROM saml_logouts
              WHERE id = $1 AND expires_at > $2 AND (finished_at IS NULL OR finished_at > $3)",
         )
         .bind(id.to_string())
@@ -129,21 +159,10 @@ impl Store {
         .bind((now - GivenAnswer::REPEATABLE).millis())
         .fetch_optional(&self.readers)
         .await?;
-        let Some((browsers, continuation, expires_at, browser)) = open else {
+        let Some(open) = open else {
             return Ok(None);
         };
-        let logout = Logout {
-            id,
-            browsers: from_json(&browsers, cell("saml_logouts", "browsers", &id.to_string()))?,
-            continuation: from_json(
-                &continuation,
-                cell("saml_logouts", "continuation", &id.to_string()),
-            )?,
-            browser: browser
-                .map(|browser| digest(&browser, cell("saml_logouts", "browser", &id.to_string())))
-                .transpose()?,
-            expires_at: moment(expires_at),
-        };
+        let logout = open.try_into()?;
         let turns = sql::query_as::<TurnRow>(
             "SELECT id, application_id, sid, name_format, name, requested_at, outcome FROM saml_logout_requests
              WHERE logout_id = $1 ORDER BY position",
@@ -214,6 +233,54 @@ impl Store {
                 .await?;
                 row.map(|(id, logout)| parse(&logout, cell("saml_logout_requests", "logout_id", &id)))
                     .transpose()
+            })
+        })
+        .await
+    }
+
+    /// Records that the frames of the clients have time until then. Nothing happens if their time began before.
+    pub async fn start_logout_frames(&self, id: LogoutId, until: Timestamp) -> Result<()> {
+        self.write((), move |db, ()| {
+            Box::pin(async move {
+                sql::query("UPDATE saml_logouts SET frames_until = $2 WHERE id = $1 AND frames_until IS NULL")
+                    .bind(id.to_string())
+                    .bind(until.millis())
+                    .execute(db)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Ends the time of the frames, and records the clients whose frames the browser loaded. A client that accepted a
+    /// logout token keeps that outcome.
+    pub async fn settle_logout_frames(
+        &self,
+        id: LogoutId,
+        loaded: Vec<(String, Did)>,
+        now: Timestamp,
+    ) -> Result<()> {
+        self.write(loaded, move |db, loaded| {
+            Box::pin(async move {
+                sql::query(
+                    "UPDATE saml_logouts SET frames_until = $2 WHERE id = $1 AND frames_until > $2",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                for (sid, application) in loaded {
+                    sql::query(
+                        "UPDATE logout_clients SET outcome = 'loaded'
+                         WHERE sid = $1 AND application_id = $2 AND outcome IS NULL",
+                    )
+                    .bind(sid)
+                    .bind(application.to_string())
+                    .execute(&mut *db)
+                    .await?;
+                }
+                Ok(())
             })
         })
         .await

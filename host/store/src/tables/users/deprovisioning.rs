@@ -257,6 +257,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
         "DELETE FROM test_sign_ins WHERE created_session IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM logins WHERE session_id IN (SELECT id FROM sessions WHERE user_id = $1)",
         "DELETE FROM saml_logout_requests WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
+        "DELETE FROM logout_clients WHERE sid IN (SELECT sid FROM sessions WHERE user_id = $1)",
         "DELETE FROM idempotent_requests WHERE id IN (
              SELECT request_id FROM idempotent_request_subjects
              WHERE subject IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT id FROM accounts WHERE user_id = $1))",

@@ -11,8 +11,8 @@ use super::values::{application_name, recipe_id, require_known_scopes, server_ad
 use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
 use assent_model::application::{
-    Application, BackchannelLogout, GrantType, InitiateLoginUri, OidcSettings, SenderConstraint,
-    SubjectType,
+    Application, BackchannelLogout, FrontchannelLogout, FrontchannelLogoutUri, GrantType,
+    InitiateLoginUri, OidcSettings, SenderConstraint, SubjectType,
 };
 use assent_model::application_type::ApplicationType;
 use assent_model::certificate_name::CertificateNameKind;
@@ -67,6 +67,8 @@ pub(super) fn apply(
         passkey_sign_in,
         backchannel_logout_uri,
         backchannel_logout_session_required,
+        frontchannel_logout_uri,
+        frontchannel_logout_session_required,
         initiate_login_uri,
         lenient_assertion_audience,
         recipe,
@@ -161,6 +163,11 @@ pub(super) fn apply(
         backchannel_logout_uri,
         backchannel_logout_session_required,
         egress,
+    )?;
+    settings.frontchannel_logout = frontchannel_logout(
+        settings,
+        frontchannel_logout_uri,
+        frontchannel_logout_session_required,
     )?;
     if let Some(uri) = initiate_login_uri {
         settings.initiate_login_uri = uri.as_deref().map(login_uri).transpose()?;
@@ -264,6 +271,22 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
     {
         return Err(invalid("redirect_uris", "enter at least one redirect URI"));
     }
+    // OpenID Connect Front-Channel Logout section 2. Otherwise an application could send its users to foreign pages.
+    let is_own = |logout: &FrontchannelLogout| {
+        let origin = Some(logout.uri.origin());
+        let mut uris = settings.redirect_uris.iter();
+        uris.any(|uri| uri.origin() == origin)
+    };
+    if settings
+        .frontchannel_logout
+        .as_ref()
+        .is_some_and(|logout| !is_own(logout))
+    {
+        return Err(invalid(
+            "frontchannel_logout_uri",
+            "expected an address with the scheme, host and port of a redirect URI of the application",
+        ));
+    }
     must_fulfil_profile(settings)
 }
 
@@ -321,6 +344,35 @@ fn request_object_addresses(texts: &[String], egress: &Egress) -> Result<Vec<Url
         .iter()
         .map(|text| server_address(FIELD, text, egress))
         .collect()
+}
+
+/// Returns the front-channel logout settings of the application after the change.
+fn frontchannel_logout(
+    settings: &OidcSettings,
+    uri: Option<Option<String>>,
+    session_required: Option<bool>,
+) -> Result<Option<FrontchannelLogout>> {
+    let known = settings.frontchannel_logout.clone();
+    let logout = match uri {
+        None => known,
+        Some(None) => None,
+        Some(Some(text)) => Some(FrontchannelLogout {
+            uri: FrontchannelLogoutUri::parse(&text)
+                .map_err(|unfit| invalid("frontchannel_logout_uri", unfit.to_string()))?,
+            session_required: known.is_some_and(|logout| logout.session_required),
+        }),
+    };
+    match (session_required, logout) {
+        (Some(session_required), Some(logout)) => Ok(Some(FrontchannelLogout {
+            session_required,
+            ..logout
+        })),
+        (Some(true), None) => Err(invalid(
+            "frontchannel_logout_session_required",
+            "expected a frontchannel_logout_uri with it",
+        )),
+        (_, logout) => Ok(logout),
+    }
 }
 
 fn uris(

@@ -76,6 +76,7 @@ impl AdminCommand for CreateClient {
             consent: _,
             passkey_sign_in: _,
             backchannel_logout_uri: _,
+            frontchannel_logout_uri: _,
             initiate_login_uri: _,
             lenient_assertion_audience: _,
             require_pkce: _,

@@ -119,6 +119,11 @@ assent_model::resource! {
     protected(explained) removable backchannel_logout_uri: String,
     /// Whether the application requires `sid` in a logout token.
     harmless plain backchannel_logout_session_required: bool,
+    /// The URI that the browser loads in a hidden frame when a session ends, with `iss` and `sid`; null removes it. Its
+    /// scheme, host and port must be those of a redirect URI.
+    protected(explained) removable frontchannel_logout_uri: String,
+    /// Whether the application requires `iss` and `sid` at the front-channel logout URI.
+    harmless plain frontchannel_logout_session_required: bool,
     /// The URI that begins a sign-in at the application; null removes it.
     protected(explained) removable initiate_login_uri: String,
     /// Whether client assertions may name the token endpoint as their audience, and not the issuer. A server that
@@ -179,6 +184,10 @@ pub enum SubjectKind {
 
 impl ClientDocument {
     /// Describes a client as it is stored.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "each member of the description has its lines"
+    )]
     pub fn new(application: &Application) -> Self {
         let settings = &application.settings;
         // Each setting has a member.
@@ -201,6 +210,7 @@ impl ClientDocument {
             consent,
             passkey_sign_in,
             backchannel_logout,
+            frontchannel_logout,
             initiate_login_uri,
             lenient_assertion_audience,
             recipe,
@@ -223,6 +233,7 @@ impl ClientDocument {
         };
         let name = |kind| certificate_name(authentication, kind);
         let logout = backchannel_logout.as_ref();
+        let logout_page = frontchannel_logout.as_ref();
         let texts = |uris: &[RedirectUri]| uris.iter().map(|uri| uri.as_str().to_owned()).collect();
         Self {
             id: application.id.to_string(),
@@ -263,6 +274,9 @@ impl ClientDocument {
             passkey_sign_in: *passkey_sign_in,
             backchannel_logout_uri: logout.map(|logout| logout.uri.to_string()),
             backchannel_logout_session_required: logout
+                .is_some_and(|logout| logout.session_required),
+            frontchannel_logout_uri: logout_page.map(|logout| logout.uri.as_str().to_owned()),
+            frontchannel_logout_session_required: logout_page
                 .is_some_and(|logout| logout.session_required),
             initiate_login_uri: initiate_login_uri
                 .as_ref()
