@@ -50,6 +50,7 @@ const PAGES = [
   [application, /Books/],
   [`${application}/settings`, /Books/],
   [`${application}/credentials`, /Books/],
+  [`${application}/security`, /Books/],
   [`${application}/accounts`, /Books/],
   [`${application}/claims`, /Books/],
   [`${application}/try`, /Books/],

@@ -159,6 +159,8 @@ ids! {
     LogoutId;
     /// A claim trace: the plugins' changes to one token or assertion.
     TraceId;
+    /// A request of an application, for its administrator.
+    ClientRequestId;
     /// A test sign-in.
     TestSignInId;
     /// A client secret of an application. The identifier itself is not secret.

@@ -352,6 +352,8 @@ pub struct AuthorizationRequest {
 pub struct PushedRequestUse {
     /// The digest of its `request_uri`.
     pub digest: Digest,
+    /// The id of the code that answers it.
+    pub code: FamilyId,
     /// The time from which no sign-in with this request is open.
     pub until: Timestamp,
 }

@@ -142,9 +142,7 @@ pub async fn compose(
         Some(_) => SpanSampler::new(settings.telemetry.traced_share),
         None => SpanSampler::default(),
     };
-    let admission = Arc::new(Admission::of_processors(Arc::clone(
-        store.requests_under_way(),
-    )));
+    let under_way = Arc::clone(store.requests_under_way());
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
         rate_limits: RateLimiters::new(settings.rate_limits),
@@ -170,6 +168,7 @@ pub async fn compose(
         claim_results: domain::claims::result_cache::ClaimResults::default(),
         error_references: ErrorReferences::default(),
         traces: domain::claims::trace_queue::Traces::default(),
+        recent_requests: domain::operations::recent_requests::RecentRequests::default(),
         metrics: domain::operations::telemetry::metrics::Metrics::default(),
         span_sampler,
         collector,
@@ -179,7 +178,7 @@ pub async fn compose(
         settings_file,
         dropped_log_lines,
         draining: domain::operations::traffic::draining::DrainSwitch::default(),
-        admission,
+        admission: Arc::new(Admission::of_processors(under_way)),
         signed_documents: domain::keys::signed_documents::SignedDocuments::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
         long_polls: domain::devices::long_polls::LongPolls::default(),

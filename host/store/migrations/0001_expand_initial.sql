@@ -1086,6 +1086,21 @@ CREATE INDEX claim_traces_by_token ON claim_traces (token);
 CREATE INDEX claim_traces_by_user ON claim_traces (user_id, id);
 CREATE INDEX claim_traces_by_application ON claim_traces (application_id);
 
+-- Requests of applications in the last hour, for their administrators.
+CREATE TABLE client_requests (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    -- The path.
+    endpoint       TEXT   NOT NULL,
+    created_at     BIGINT NOT NULL,
+    -- The error code; empty if it was accepted.
+    error          TEXT   NOT NULL,
+    reason         TEXT   NOT NULL,
+    -- JSON: the parameters, and the claims of the JWTs, without secrets.
+    parts          TEXT   NOT NULL
+);
+CREATE INDEX client_requests_by_application ON client_requests (application_id, id);
+
 -- Candidate components that an administrator may run in a console session. The approval is for one plugin, because the component runs
 -- with the grants of that plugin.
 CREATE TABLE component_approvals (

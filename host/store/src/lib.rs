@@ -59,6 +59,7 @@ pub use tables::approvals::dispatch::DISPATCH_LEASE;
 pub use tables::approvals::repeat::{COUNTED_FOR, RepetitionCount};
 pub use tables::approvals::report::{ReportFilter, ReportWrite};
 pub use tables::approvals::request::{ApprovalRequest, RefusedRequest};
+pub use tables::client_requests::ClientRequest;
 pub use tables::devices::inbox_row::InboxSummary;
 pub use tables::devices::passkeys::PasskeyUseOutcome;
 pub use tables::devices::pending_recovery_codes::CodesConfirmation;

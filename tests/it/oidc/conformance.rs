@@ -184,7 +184,7 @@ async fn discovery_is_identical_at_both_urls_and_accurate() {
     assert_eq!(document["issuer"], host.issuer());
     assert_eq!(
         document["id_token_signing_alg_values_supported"],
-        json!(["RS256", "PS256"])
+        json!(["RS256", "PS256", "ES256", "EdDSA"])
     );
     assert_eq!(
         document["grant_types_supported"],

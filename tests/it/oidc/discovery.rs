@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use crate::harness::tls::mtls_settings;
 use crate::harness::{Body, Json, TestHost, get, temp_folder};
 
+/// The algorithms of this server.
+const SIGNING_ALGORITHMS: [&str; 4] = ["RS256", "PS256", "ES256", "EdDSA"];
+
 const SCOPES: [&str; 7] = [
     "openid",
     "profile",
@@ -92,9 +95,9 @@ fn expected(issuer: &str) -> Value {
         "claim_types_supported": ["normal"],
         "response_types_supported": ["code"],
         "response_modes_supported": ["query", "form_post", "jwt", "query.jwt", "form_post.jwt"],
-        "authorization_signing_alg_values_supported": ["RS256", "PS256"],
-        "userinfo_signing_alg_values_supported": ["RS256", "PS256"],
-        "introspection_signing_alg_values_supported": ["RS256", "PS256"],
+        "authorization_signing_alg_values_supported": SIGNING_ALGORITHMS,
+        "userinfo_signing_alg_values_supported": SIGNING_ALGORITHMS,
+        "introspection_signing_alg_values_supported": SIGNING_ALGORITHMS,
         "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials"],
         "code_challenge_methods_supported": ["S256"],
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
@@ -102,7 +105,7 @@ fn expected(issuer: &str) -> Value {
         "ui_locales_supported": ["en", "de"],
         "acr_values_supported": ["urn:assent:acr:device", "phr"],
         "subject_types_supported": ["public", "pairwise"],
-        "id_token_signing_alg_values_supported": ["RS256", "PS256"],
+        "id_token_signing_alg_values_supported": SIGNING_ALGORITHMS,
         "token_endpoint_auth_methods_supported": AUTH_METHODS,
         "token_endpoint_auth_signing_alg_values_supported": ASSERTION_ALGORITHMS,
         "introspection_endpoint_auth_methods_supported": AUTH_METHODS,
@@ -111,11 +114,12 @@ fn expected(issuer: &str) -> Value {
         "revocation_endpoint_auth_signing_alg_values_supported": ASSERTION_ALGORITHMS,
         "tls_client_certificate_bound_access_tokens": false,
         "claims_parameter_supported": true,
-        "request_parameter_supported": false,
+        "request_parameter_supported": true,
         "request_object_signing_alg_values_supported": ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"],
-        "request_uri_parameter_supported": false,
+        "request_uri_parameter_supported": true,
         "authorization_response_iss_parameter_supported": true,
     });
+    metadata["require_request_uri_registration"] = json!(true);
     for channel in ["backchannel", "frontchannel"] {
         for suffix in ["supported", "session_supported"] {
             metadata[format!("{channel}_logout_{suffix}")] = json!(true);

@@ -24,6 +24,7 @@ mod logout;
 mod native;
 mod parameters;
 mod pushed_requests;
+mod recent_requests;
 pub mod refresh;
 mod repeats;
 mod request_objects;

@@ -123,14 +123,23 @@ async fn par_attempt_reuse_request_uri(database: Database) {
     let browser = Browser::new(&host.base);
     let request_uri = pushed(&host, &ada.application, &[]).await;
     let again = address(&ada.application.id, &request_uri);
-    sign_in(&ada, &browser, &request_uri).await;
+    let answer = sign_in(&ada, &browser, &request_uri).await;
     let used = "This request was already used.";
-    expect_page(&browser.get(&again).await, used);
-    // Neither in another browser, nor by a request that needs no sign-in page.
+    // The same browser, which may have lost the answer, gets it again for a short time; no other browser does.
+    let repeated = browser.get(&again).await;
+    assert_eq!(repeated.parameter("code"), answer.parameter("code"));
+    assert_eq!(repeated.parameter("state"), "st&te");
     expect_page(&Browser::new(&host.base).get(&again).await, used);
+    // So does a request that needs no sign-in page.
     let request_uri = pushed(&host, &ada.application, &[]).await;
-    let again = address(&ada.application.id, &request_uri);
-    assert!(!browser.get(&again).await.parameter("code").is_empty());
+    let at_once = address(&ada.application.id, &request_uri);
+    let code = browser.get(&at_once).await.parameter("code");
+    assert_eq!(browser.get(&at_once).await.parameter("code"), code);
+    // A code that was exchanged is not sent again.
+    let (status, _) = ada.application.exchange(&host.base, &code, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}");
+    expect_page(&browser.get(&at_once).await, used);
+    host.clock.advance(std::time::Duration::from_secs(31));
     expect_page(&browser.get(&again).await, used);
 }
 

@@ -154,6 +154,8 @@ fn start_background(services: &Arc<Services>) -> JoinSet<()> {
     in_background(&mut background, services, "approval_channels", deliveries);
     let traces = domain::claims::traces::run_trace_writer;
     in_background(&mut background, services, "claim_traces", traces);
+    let requests = domain::operations::recent_requests::run_request_writer;
+    in_background(&mut background, services, "client_requests", requests);
     in_background(
         &mut background,
         services,

@@ -15,6 +15,7 @@ use crate::config::Settings;
 use crate::domain::approvals::lease::LeasedWork;
 use crate::domain::keys::signed_documents::SignedDocuments;
 use crate::domain::operations::plugins::reloads::Reloads;
+use crate::domain::operations::recent_requests::RecentRequests;
 use crate::domain::operations::telemetry::error_references::ErrorReferences;
 use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::domain::operations::telemetry::metrics::Metrics;
@@ -84,6 +85,8 @@ pub struct Services {
     pub logo: Option<Logo>,
     /// The queue of claim traces.
     pub traces: Traces,
+    /// The queue of requests of applications, for their administrators.
+    pub recent_requests: RecentRequests,
     /// The metrics of this instance.
     pub metrics: Metrics,
     /// The collector that receives traces and metrics.

@@ -24,6 +24,8 @@ const LONGEST_EXPONENT: usize = 6;
 /// A JWT whose own key verified its signature.
 #[derive(Clone, Debug)]
 pub struct SelfSigned {
+    /// The algorithm of the signature.
+    pub algorithm: &'static str,
     /// The thumbprint of the key.
     pub key: KeyThumbprint,
     /// The claims.
@@ -46,7 +48,8 @@ pub fn read_proof(token: &str) -> Result<SelfSigned, Rejection> {
     if text("typ") != Some("dpop+jwt") {
         return Err("its typ must be dpop+jwt");
     }
-    let algorithm = text("alg").filter(|algorithm| PROOF_ALGORITHMS.contains(algorithm));
+    let named = text("alg").unwrap_or_default();
+    let algorithm = PROOF_ALGORITHMS.into_iter().find(|known| *known == named);
     let algorithm = algorithm.ok_or("its alg must be ES256, PS256, EdDSA, ES384 or ES512")?;
     let key = header.get("jwk").and_then(Value::as_object);
     let mut key = key
@@ -72,6 +75,7 @@ pub fn read_proof(token: &str) -> Result<SelfSigned, Rejection> {
         .map_err(|_| "its signature does not match its jwk, or its claims are malformed")?;
     let key = thumbprint(&key).ok_or("its jwk is of an unknown kind")?;
     Ok(SelfSigned {
+        algorithm,
         key,
         claims: payload.into(),
     })

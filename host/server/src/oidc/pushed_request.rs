@@ -13,7 +13,7 @@ use super::dpop::proof;
 use super::error::{AuthorizeErrorCode, TokenError};
 use super::parameters::Parameters;
 use crate::domain::{InternalError, Services};
-use assent_model::id::{Did, PushedRequestId};
+use assent_model::id::{Did, FamilyId, PushedRequestId};
 use assent_model::login::PushedRequestUse;
 use assent_model::redirect::RedirectPolicy;
 use assent_model::secret::Token;
@@ -142,14 +142,25 @@ fn rejection(failure: CheckFailure) -> TokenError {
     }
 }
 
-/// Returns the parameters of the pushed request that a browser's request names, and its use. `None` if it names none.
+/// A pushed request that a browser's request names.
+#[derive(Debug)]
+pub struct NamedRequest {
+    /// Its parameters.
+    pub parameters: Parameters,
+    /// Its use by a sign-in.
+    pub its_use: PushedRequestUse,
+    /// Whether a sign-in answered it. Only the browser of that sign-in may have the answer again.
+    pub is_used: bool,
+}
+
+/// Returns the pushed request that a browser's request names. `None` if it names none.
 ///
 /// # Errors
-/// [`AuthorizeError`] if the pushed request cannot be used, or the database fails.
+/// [`AuthorizeError`] if there is no such pushed request, it has expired unused, or the database fails.
 pub async fn named(
     services: &Services,
     parameters: &Parameters,
-) -> Result<Option<(Parameters, PushedRequestUse)>, AuthorizeError> {
+) -> Result<Option<NamedRequest>, AuthorizeError> {
     let Some(reference) = parameters
         .get("request_uri")
         .and_then(|uri| uri.strip_prefix(URN))
@@ -171,15 +182,17 @@ pub async fn named(
         .map_err(InternalError::from)?
         .filter(|found| found.digest == reference.digest() && found.application == client)
         .ok_or_else(|| unusable(UnusablePush::Unknown))?;
-    if found.is_used {
-        return Err(unusable(UnusablePush::Used));
-    }
-    if found.expires_at <= services.now() {
+    if !found.is_used && found.expires_at <= services.now() {
         return Err(unusable(UnusablePush::Expired));
     }
-    let pushed = PushedRequestUse {
+    let its_use = PushedRequestUse {
         digest: found.digest,
+        code: FamilyId::from_bytes(*id.as_bytes()),
         until: found.expires_at + services.settings.lifetimes.login.get(),
     };
-    Ok(Some((Parameters::of_pairs(found.parameters), pushed)))
+    Ok(Some(NamedRequest {
+        parameters: Parameters::of_pairs(found.parameters),
+        its_use,
+        is_used: found.is_used,
+    }))
 }

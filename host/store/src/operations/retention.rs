@@ -197,6 +197,10 @@ impl Store {
                 retention.admin_tokens,
             ),
             (old_traces, retention.traces),
+            (
+                by_id!("client_requests", "created_at < $3"),
+                Duration::from_secs(60 * 60),
+            ),
         ] {
             deleted += self
                 .delete_by_id(statement, now - lifetime, now, &mut turn)

@@ -476,10 +476,6 @@ async fn an_application_has_exactly_one_name() {
             "token_endpoint_auth_method",
         ),
         (
-            json!({"tls_client_auth_san_dns": "a.example", "jwks_uri": "https://rp.example/jwks"}),
-            "token_endpoint_auth_method",
-        ),
-        (
             json!({"token_endpoint_auth_method": "private_key_jwt", "tls_client_auth_san_dns": "a.example"}),
             "token_endpoint_auth_method",
         ),

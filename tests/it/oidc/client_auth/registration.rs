@@ -205,8 +205,8 @@ async fn registered_keys_and_certificates_are_validated() {
             "PEM",
         ),
         (
-            json!({"token_endpoint_auth_method": "client_secret_basic", "public_key": pem(&key)}),
-            "no keys",
+            json!({"token_endpoint_auth_method": "client_secret_basic", "certificate": pem(&key)}),
+            "no certificate",
         ),
         (
             json!({"backchannel_logout_uri": "ftp://a.example/logout"}),

@@ -5,7 +5,7 @@ import { apiSentence } from '../api_texts.js';
 import { form, jsonText, select, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { table } from '../lists.js';
-import { ask, badge, button, el, facts, notice, panel, say, section } from '../view.js';
+import { ask, badge, button, el, facts, json, moment, notice, panel, say, section } from '../view.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -23,7 +23,9 @@ const NAMES = {
  */
 export async function security(application, version, context) {
   if (application.protocol === 'saml') return [notice('These settings are for OpenID Connect.', 'calm')];
-  const { items } = await get('/applications/{id}/profiles', { id: application.id });
+  const { id } = application;
+  const { items } = await get('/applications/{id}/profiles', { id });
+  const { items: requests } = await get('/applications/{id}/requests', { id });
   const writes = context.may('applications:write');
   return [
     section('Protection now', panel(facts(protection(application)))),
@@ -40,7 +42,64 @@ export async function security(application, version, context) {
     writes &&
       application.token_endpoint_auth_method !== 'private_key_jwt' &&
       requestKeys(application, version, context),
+    lastRequests(requests),
   ];
+}
+
+/** @type {Record<string, string>} */
+const PARTS = {
+  parameters: 'Parameters',
+  assertion: 'Client assertion',
+  request_object: 'Signed request',
+  proof: 'Proof (DPoP)',
+};
+
+/**
+ * The requests of the last hour, each with its parts, and the rule that rejected it.
+ * @param {Schema<'ClientRequest'>[]} requests
+ */
+function lastRequests(requests) {
+  const parts = (/** @type {Schema<'ClientRequest'>} */ request) =>
+    request.parts.map(({ part, header, members }) =>
+      el(
+        'div',
+        {},
+        el('h4', {}, PARTS[part] ?? part),
+        Object.keys(header).length > 0 && json(header),
+        Object.keys(members).length > 0 ? json(members) : el('p', { class: 'muted' }, 'It can’t be read.'),
+      ),
+    );
+  const shown = requests.map((request) =>
+    el(
+      'details',
+      { class: 'panel' },
+      el(
+        'summary',
+        {},
+        moment(request.created_at, { exact: true }),
+        ' ',
+        el('code', {}, request.endpoint),
+        ' ',
+        request.error ? badge('Rejected', 'suspended') : badge('Accepted', 'active'),
+      ),
+      el(
+        'div',
+        { class: 'opened' },
+        request.error &&
+          notice('It was rejected:', 'warn', el('p', {}, el('code', {}, request.error), ' ', request.reason)),
+        ...parts(request),
+      ),
+    ),
+  );
+  return section(
+    'Last requests',
+    el(
+      'p',
+      { class: 'muted' },
+      'What the application sent in the last hour, without secrets. A rejected request names its rule.',
+    ),
+    ...(shown.length > 0 ? shown : [el('p', {}, 'None in the last hour.')]),
+  );
 }
 
 /**

@@ -4,6 +4,7 @@
 pub mod bootstrap;
 pub mod branding;
 pub mod plugins;
+pub mod recent_requests;
 pub mod telemetry;
 pub mod traffic;
 pub mod wakeups;

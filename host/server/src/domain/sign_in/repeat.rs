@@ -10,6 +10,7 @@ use crate::domain::sign_in::derived;
 use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::{InternalError, Services};
 use assent_model::audit::Origin;
+use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, SessionId};
 use assent_model::login::Login;
 use assent_model::secret::{Secret, Token};
@@ -77,13 +78,19 @@ pub async fn signed_in_user(
     }))
 }
 
-/// Returns the code of an answer, if the application can still exchange it, and the root secret is that of the answer.
+/// Returns the code of an answer that was given since a time, if the application can still exchange it, and the root
+/// secret is that of the answer.
 pub async fn open_code(
     services: &Services,
     code: FamilyId,
+    since: Timestamp,
     browser: &Secret,
 ) -> Result<Option<Token>, InternalError> {
-    let Some(digest) = services.store.open_code(code, services.now()).await? else {
+    let found = services
+        .store
+        .open_code(code, since, services.now())
+        .await?;
+    let Some(digest) = found else {
         return Ok(None);
     };
     let code = derived::code(services, code, browser)?;

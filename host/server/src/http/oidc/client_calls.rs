@@ -14,6 +14,7 @@ use axum::{Json, RequestExt};
 use serde_json::json;
 
 use crate::domain::Services;
+use crate::domain::operations::recent_requests::{self, RequestError};
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::header_text;
@@ -24,6 +25,7 @@ use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::client_auth::{self, AuthenticatedClient, ClientAuthRequest, ClientEndpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
+use crate::oidc::request_parts::{named_client, parts_of};
 use crate::oidc::tokens::{Presented, PresentedText};
 use crate::oidc::{grant, introspection, pushed_request, revocation};
 use assent_model::id::Did;
@@ -42,6 +44,28 @@ pub(crate) struct AuthenticatedForm {
     /// Whether the application accepts a signed introspection response.
     accepts_jwt: bool,
     from: Network,
+    headers: CredentialHeaders,
+}
+
+/// The headers of a request with which a client proves what it is.
+struct CredentialHeaders {
+    authorization: Option<HeaderValue>,
+    /// The DPoP headers alone.
+    proofs: HeaderMap,
+}
+
+impl CredentialHeaders {
+    fn of(headers: &HeaderMap) -> Self {
+        let lines = headers.get_all(PROOF).iter();
+        Self {
+            authorization: headers.get(AUTHORIZATION).cloned(),
+            proofs: lines.map(|line| (PROOF, line.clone())).collect(),
+        }
+    }
+
+    fn authorization(&self) -> Option<&str> {
+        self.authorization.as_ref().map(text_of)
+    }
 }
 
 /// The type of a signed introspection response (RFC 9701 section 5).
@@ -63,8 +87,8 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             .await;
         let certificate = certificate.map_err(IntoResponse::into_response)?;
         let is_form = is_form(request.headers());
-        let credentials = request.headers().get(AUTHORIZATION).cloned();
-        let proofs = proofs_of(request.headers());
+        let headers = CredentialHeaders::of(request.headers());
+        let has_proof = !headers.proofs.is_empty();
         let accepted = request.headers().get_all(ACCEPT).iter();
         let accepts_jwt = accepted
             .map(text_of)
@@ -87,9 +111,9 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             let call = ClientAuthRequest {
                 endpoint,
                 from,
-                authorization: credentials.as_ref().map(text_of),
+                authorization: headers.authorization(),
                 certificate: certificate.as_ref().map(ClientCertificate::presented),
-                proof: proof_header(&proofs),
+                proof: proof_header(&headers.proofs),
                 parameters: &parameters,
             };
             let text = match endpoint {
@@ -99,29 +123,58 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                     .and_then(|text| PresentedText::token(services, text)),
                 ClientEndpoint::PushedRequest => None,
             };
-            let (client, presented) = client_auth::authenticate(services, call, text).await?;
+            let authenticated = client_auth::authenticate(services, call, text).await;
+            if let Err(error) = &authenticated {
+                let named = named_client(&parameters, headers.authorization());
+                note(
+                    services,
+                    named.as_ref(),
+                    endpoint,
+                    &headers,
+                    &parameters,
+                    Some(error),
+                );
+            }
+            let (client, presented) = authenticated?;
             Ok(Self {
                 client,
                 parameters,
                 presented,
                 accepts_jwt,
                 from,
+                headers,
             })
         };
-        called.await.map_err(|error| {
-            with_nonce(
-                services,
-                !proofs.is_empty(),
-                error_response(services, &error),
-            )
-        })
+        called
+            .await
+            .map_err(|error| with_nonce(services, has_proof, error_response(services, &error)))
     }
 }
 
-/// The DPoP headers of a request, without its other headers.
-fn proofs_of(headers: &HeaderMap) -> HeaderMap {
-    let lines = headers.get_all(PROOF).iter();
-    lines.map(|line| (PROOF, line.clone())).collect()
+/// Notes a request for the administrator of the application that it names. Failures of this server are not its own.
+fn note(
+    services: &Services,
+    application: Option<&Did>,
+    endpoint: ClientEndpoint,
+    headers: &CredentialHeaders,
+    parameters: &Parameters,
+    error: Option<&TokenError>,
+) {
+    let Some(application) = application else {
+        return;
+    };
+    if let Some(TokenError::Internal(_) | TokenError::Busy | TokenError::TooManyFailures(_)) = error
+    {
+        return;
+    }
+    let error = error.map(|error| RequestError {
+        code: error.code().to_owned(),
+        reason: error.to_string(),
+    });
+    recent_requests::record(services, application, endpoint.path(), error, || {
+        let proof = proof_header(&headers.proofs).proof().ok().flatten();
+        parts_of(parameters, headers.authorization(), proof)
+    });
 }
 
 /// `POST /oidc/token`
@@ -133,12 +186,17 @@ pub(crate) async fn token(
         client,
         parameters,
         presented,
+        headers,
         ..
     } = called;
-    let response = match grant::exchange(&services, &client, &parameters, presented).await {
+    let id = &client.application.id;
+    let exchanged = grant::exchange(&services, &client, &parameters, presented).await;
+    let (endpoint, error) = (ClientEndpoint::Token, exchanged.as_ref().err());
+    note(&services, Some(id), endpoint, &headers, &parameters, error);
+    let response = match exchanged {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
         Err(error) => {
-            log_rejection(&client.application.id, ClientEndpoint::Token, &error);
+            log_rejection(id, endpoint, &error);
             error_response(&services, &error)
         }
     };
@@ -154,6 +212,7 @@ pub(crate) async fn push(
         client,
         parameters,
         from,
+        headers,
         ..
     } = called;
     // A public application is not authenticated, so a request is limited like that of a login page, which it replaces.
@@ -168,14 +227,14 @@ pub(crate) async fn push(
             return rate_limits::too_many_calls("pushed requests", exhausted);
         }
     }
-    let response = match pushed_request::push(&services, &client, &parameters).await {
+    let id = &client.application.id;
+    let pushed = pushed_request::push(&services, &client, &parameters).await;
+    let (endpoint, error) = (ClientEndpoint::PushedRequest, pushed.as_ref().err());
+    note(&services, Some(id), endpoint, &headers, &parameters, error);
+    let response = match pushed {
         Ok(pushed) => never_stored((StatusCode::CREATED, Json(pushed)).into_response()),
         Err(error) => {
-            log_rejection(
-                &client.application.id,
-                ClientEndpoint::PushedRequest,
-                &error,
-            );
+            log_rejection(id, endpoint, &error);
             error_response(&services, &error)
         }
     };

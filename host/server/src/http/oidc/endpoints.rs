@@ -14,7 +14,7 @@ use crate::domain::Services;
 use crate::domain::keys::signing_keys::KEY_SET_CACHE;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::sign_in::context::{Agreement, SignInContext};
-use crate::domain::sign_in::test_sign_in;
+use crate::domain::sign_in::{repeat, test_sign_in};
 use crate::http::context::Browser;
 use crate::http::oidc::client_calls::{authorization, is_form};
 use crate::http::oidc::client_certificate::ClientCertificate;
@@ -39,7 +39,7 @@ use crate::oidc::parameters::Parameters;
 use crate::oidc::userinfo::UserInfo;
 use crate::oidc::{discovery, pushed_request, userinfo};
 use assent_model::id::LoginId;
-use assent_model::login::LoginRequest;
+use assent_model::login::{AuthorizationRequest, GivenAnswer, LoginRequest};
 use assent_model::redirect::RedirectPolicy;
 use assent_store::SignOnState;
 
@@ -79,10 +79,14 @@ pub(crate) async fn auth(
     let language = browser.language();
     let reply = async {
         let parameters = parameters?;
-        let (parameters, source) = match pushed_request::named(&services, &parameters).await? {
-            Some((pushed, its_use)) => (pushed, RequestSource::Pushed(its_use)),
-            None => (parameters, RequestSource::Browser),
-        };
+        let (parameters, source, is_used) =
+            match pushed_request::named(&services, &parameters).await? {
+                Some(pushed) => {
+                    let source = RequestSource::Pushed(pushed.its_use);
+                    (pushed.parameters, source, pushed.is_used)
+                }
+                None => (parameters, RequestSource::Browser, false),
+            };
         let tried = parameters
             .get("redirect_uri")
             .and_then(|address| test_sign_in::id_from_address(&services, address));
@@ -93,7 +97,10 @@ pub(crate) async fn auth(
         let known = read.as_ref().map(|read| &read.application);
         let checked = authorize::check(&services, &parameters, source, policy, known);
         let accepted = checked.await?;
-        begin(&services, &browser, accepted, read).await
+        match is_used {
+            true => again(&services, &browser, &accepted.request).await,
+            false => begin(&services, &browser, accepted, read).await,
+        }
     };
     let response = match reply.await {
         Ok(response) => response,
@@ -121,6 +128,26 @@ pub(crate) async fn auth_by_post(
         }
         _ => Err(unanswerable(&services, &Unanswerable::Request).await),
     }
+}
+
+/// Returns the answer of a used pushed request again to the browser that received it, for a short time, or else the
+/// reason why the request cannot be used.
+async fn again(
+    services: &Services,
+    browser: &Browser,
+    request: &AuthorizationRequest,
+) -> Result<Response, AuthorizeError> {
+    let since = services.now() - GivenAnswer::REPEATABLE;
+    if let Some(pushed) = request.pushed
+        && let Some(code) =
+            repeat::open_code(services, pushed.code, since, browser.secret()).await?
+    {
+        let answer = answer::repeated_code(services, request, &code);
+        let login = LoginId::new(services.now(), &*services.entropy);
+        return Ok(deliver(services, browser.language(), &answer, login).await);
+    }
+    let why = Unanswerable::PushedRequest(UnusablePush::Used, request.application.clone());
+    Err(AuthorizeError::Page(why))
 }
 
 async fn begin(

@@ -343,7 +343,11 @@ fn code(
         signed_in, browser, ..
     } = authenticated_user;
     let now = services.now();
-    let id = FamilyId::new(now, &*services.entropy);
+    // That of a pushed request is derived from it, so that its browser can have the answer again.
+    let id = match request.pushed {
+        Some(pushed) => pushed.code,
+        None => FamilyId::new(now, &*services.entropy),
+    };
     let token = derived::code(services, id, browser)?;
     let configured = services.settings.lifetimes.authorization_code.get();
     let lifetime = match application.settings.security_profile {

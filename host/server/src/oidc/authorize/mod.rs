@@ -19,6 +19,8 @@ use source::RequestSource;
 
 use super::error::AuthorizeErrorCode;
 use super::parameters::{Parameters, ParametersError};
+use super::request_parts;
+use crate::domain::operations::recent_requests::{self, RequestError};
 use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::id::Did;
@@ -170,7 +172,9 @@ pub async fn check(
         let request = request_object::effective(services, &application, parameters, source).await;
         accept(services, &application, request, source, policy).await
     };
-    accepted.await.map_err(|failure| match failure {
+    let accepted = accepted.await;
+    note(services, parameters, accepted.as_ref().err());
+    accepted.map_err(|failure| match failure {
         CheckFailure::Unanswerable(why) => AuthorizeError::Page(why),
         CheckFailure::Rejected(rejected) => {
             let RejectedRequest {
@@ -182,6 +186,27 @@ pub async fn check(
         }
         CheckFailure::Internal(error) => AuthorizeError::Internal(error),
     })
+}
+
+/// Notes a request for the administrator of its application.
+fn note(services: &Services, parameters: &Parameters, failure: Option<&CheckFailure>) {
+    let error = match failure {
+        None => None,
+        Some(CheckFailure::Internal(_)) => return,
+        Some(CheckFailure::Rejected(rejected)) => Some(RequestError {
+            code: rejected.code.as_str().to_owned(),
+            reason: rejected.description.clone(),
+        }),
+        Some(CheckFailure::Unanswerable(why)) => Some(RequestError {
+            code: AuthorizeErrorCode::InvalidRequest.as_str().to_owned(),
+            reason: why.to_string(),
+        }),
+    };
+    if let Some(application) = request_parts::named_client(parameters, None) {
+        recent_requests::record(services, &application, "/oidc/auth", error, || {
+            request_parts::parts_of(parameters, None, None)
+        });
+    }
 }
 
 /// Checks a request, in the order of the checks. The policy decides which redirect URIs are permitted.

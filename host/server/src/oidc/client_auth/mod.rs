@@ -13,6 +13,7 @@ use super::parameters::Parameters;
 use super::tokens::{Presented, PresentedText};
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::{InternalError, Services};
+use crate::keys::jws_verifier::signing_algorithms;
 use crate::oidc::client_auth::assertion::note_use;
 use crate::oidc::client_auth::certificate::PresentedCertificate;
 use crate::oidc::dpop::proof;
@@ -227,10 +228,17 @@ pub async fn authenticate(
                     (Some(text), _) => Some(Presented::read(services, text).await?),
                     (None, _) => None,
                 };
+                let proof = proof_of(services, &application, call).inspect_err(|error| {
+                    // Each client receives a new nonce this way.
+                    if !matches!(error, TokenError::UseNonce) {
+                        let application = &application.id;
+                        tracing::info!(%application, %error, "DPoP proof rejected");
+                    }
+                })?;
                 let client = AuthenticatedClient {
                     application,
                     certificate: call.certificate.map(|shown| Digest::sha256(shown.der)),
-                    proof: proof_of(services, call)?,
+                    proof,
                     epoch: is_current.then_some(epoch),
                 };
                 return Ok((client, presented));
@@ -265,7 +273,11 @@ async fn read(
 }
 
 /// Returns the DPoP proof of a request. Who accepts it must make its claim.
-fn proof_of(services: &Services, call: ClientAuthRequest<'_>) -> Result<Option<Proof>, TokenError> {
+fn proof_of(
+    services: &Services,
+    application: &Application,
+    call: ClientAuthRequest<'_>,
+) -> Result<Option<Proof>, TokenError> {
     if !call.endpoint.accepts_proofs() {
         return Ok(None);
     }
@@ -277,7 +289,14 @@ fn proof_of(services: &Services, call: ClientAuthRequest<'_>) -> Result<Option<P
         path: call.endpoint.path(),
         access_token: None,
     };
-    Ok(Some(proof::verify(services, text, request)?))
+    let proof = proof::verify(services, text, request)?;
+    let permitted = signing_algorithms(application.settings.security_profile);
+    match permitted.contains(&proof.algorithm) {
+        true => Ok(Some(proof)),
+        false => Err(TokenError::InvalidProof(
+            "its alg is not one of the security profile of the application",
+        )),
+    }
 }
 
 /// Verifies the presented credentials with the method of the application.

@@ -62,6 +62,8 @@ pub struct ProvenRequest<'a> {
 /// A verified proof. It is valid once: who accepts it must make its claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Proof {
+    /// The algorithm of its signature.
+    pub algorithm: &'static str,
     /// The thumbprint of the key.
     pub key: KeyThumbprint,
     /// The claim of its `jti`.
@@ -127,6 +129,7 @@ pub fn verify(
     // The thumbprint has a fixed length, so the boundary between the two parts is unambiguous.
     let known_as = format!("DPoP {} {id}", read.key.to_base64url());
     Ok(Proof {
+        algorithm: read.algorithm,
         key: read.key,
         claim: MessageClaim {
             digest: Digest::sha256(known_as.as_bytes()),

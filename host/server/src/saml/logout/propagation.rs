@@ -256,7 +256,8 @@ pub async fn view(
 }
 
 /// Returns the frames that a browser with these sessions must load now. Their time begins when it first loads the page
-/// with them. It ends with the browser's report, whose result is also set in `clients`.
+/// with them. It ends with the browser's report, whose result is also set in `clients`. The report of a browser whose
+/// time has expired counts, too, because its clock may be behind.
 async fn open_frames(
     services: &Services,
     logout: &Logout,
@@ -265,7 +266,7 @@ async fn open_frames(
     loaded: Option<&BTreeSet<Did>>,
 ) -> Result<Vec<LogoutFrame>, InternalError> {
     let now: Timestamp = services.now();
-    if logout.frames_until.is_some_and(|until| until <= now) {
+    if loaded.is_none() && logout.frames_until.is_some_and(|until| until <= now) {
         return Ok(Vec::new());
     }
     let (mut frames, mut reported) = (Vec::new(), Vec::new());

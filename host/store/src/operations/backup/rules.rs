@@ -264,6 +264,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
     ),
     keep("sign_in_hours", "history"),
     keep("claim_traces", "history"),
+    empty("client_requests", "they explain the last hour only"),
     // Coordination.
     empty("leases", "the instances that had them are gone"),
     empty("instances", "they do not run on this database"),

@@ -57,14 +57,21 @@ pub struct ClientTokenState {
 }
 
 impl Store {
-    /// The digest of the code with this id, if an application can still exchange it.
-    pub async fn open_code(&self, id: FamilyId, now: Timestamp) -> Result<Option<Digest>> {
+    /// The digest of the code with this id, if it was issued since a time, and an application can still exchange it.
+    pub async fn open_code(
+        &self,
+        id: FamilyId,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<Option<Digest>> {
         let open: Option<(String,)> = sql::query_as(
             "SELECT code_digest FROM token_families
-             WHERE id = $1 AND exchanged_at IS NULL AND revoked_at IS NULL AND code_expires_at > $2",
+             WHERE id = $1 AND exchanged_at IS NULL AND revoked_at IS NULL AND code_expires_at > $2
+               AND created_at >= $3",
         )
         .bind(id.to_string())
         .bind(now.millis())
+        .bind(since.millis())
         .fetch_optional(&self.readers)
         .await?;
         open.map(|(code,)| {

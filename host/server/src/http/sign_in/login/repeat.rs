@@ -146,7 +146,8 @@ async fn code_again(
     if !is_enabled(services, request).await? {
         return Ok(None);
     }
-    if let Some(code) = repeat::open_code(services, code, browser.secret()).await? {
+    let since = services.now() - GivenAnswer::REPEATABLE;
+    if let Some(code) = repeat::open_code(services, code, since, browser.secret()).await? {
         let answer = answer::repeated_code(services, request, &code);
         return Ok(Some(
             deliver(services, browser.language(), &answer, login).await,

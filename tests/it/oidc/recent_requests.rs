@@ -1,0 +1,121 @@
+//! The requests of an application in the last hour, for its administrator.
+
+use std::time::Duration;
+
+use assent_test_macros::both_databases;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::harness::proof_key::ProofKey;
+use crate::harness::{Application, Browser, Database, Respond, TestHost, Text, http_client};
+
+/// Returns the shown requests of an application, as soon as there are so many.
+async fn shown(host: &TestHost, application: &Application, count: usize) -> Vec<Value> {
+    let path = format!("/applications/{}/requests", application.id);
+    for _ in 0..100 {
+        let listed = host.admin_ok(Method::GET, &path, Value::Null).await;
+        let items = listed["items"].as_array().cloned().unwrap_or_default();
+        if items.len() >= count {
+            return items;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{count} requests are not shown");
+}
+
+/// Posts a form with the secret of the application.
+async fn post(host: &TestHost, path: &str, secret: &str, form: &[(&str, &str)]) -> StatusCode {
+    let application = form.first().expect("client_id first").1;
+    let request = http_client()
+        .post(format!("{}{path}", host.base))
+        .basic_auth(application, Some(secret))
+        .form(form);
+    request.response().await.status()
+}
+
+#[both_databases]
+async fn an_administrator_sees_what_an_application_sent_and_why_it_was_rejected(
+    database: Database,
+) {
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
+    let browser = Browser::new(&host.base);
+    let application = &ada.application;
+    ada.tokens(&host, &browser).await;
+    let secret = application.secret.clone().expect("a secret");
+    let id = application.id.as_str();
+    let status = post(&host, "/oidc/token", "wrong-secret", &[("client_id", id)]).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+    let key = ProofKey::generate();
+    let object = key.proof_with(
+        &json!({"alg": "ES256"}),
+        json!({"iss": "someone", "scope": "openid", "login_hint": "ada"})
+            .as_object()
+            .cloned()
+            .unwrap_or_default(),
+    );
+    let path = format!("/applications/{id}");
+    let keys = json!({"jwks": {"keys": [key.public()]}});
+    host.admin_ok(Method::PATCH, &path, keys).await;
+    let form = [("client_id", id), ("request", object.as_str())];
+    assert_eq!(
+        post(&host, "/oidc/par", &secret, &form).await,
+        StatusCode::BAD_REQUEST
+    );
+    let requests = shown(&host, application, 4).await;
+    let of = |request: &Value| {
+        let text = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
+        (text("endpoint"), text("error"))
+    };
+    let known: Vec<(String, String)> = requests.iter().map(of).collect();
+    let expected = [
+        ("/oidc/par", "invalid_request_object"),
+        ("/oidc/token", "invalid_client"),
+        ("/oidc/token", ""),
+        ("/oidc/auth", ""),
+    ];
+    assert_eq!(
+        known,
+        expected.map(|(one, other)| (one.to_owned(), other.to_owned()))
+    );
+    let rejected = &requests[0];
+    assert!(rejected["reason"].text().contains("iss"), "{rejected}");
+    let part = &rejected["parts"][1];
+    assert_eq!(part["part"], "request_object");
+    assert_eq!(part["header"]["alg"], "ES256");
+    assert_eq!(part["members"]["iss"], "someone");
+    assert_eq!(part["members"]["login_hint"], "…");
+    // Neither secrets nor what identifies a user.
+    let all = json!(requests).to_string();
+    let signature = object.rsplit('.').next().expect("a signature");
+    for secret in [secret.as_str(), "wrong-secret", signature, "ada", &object] {
+        assert!(!all.contains(secret), "{database:?}: {secret}");
+    }
+    host.clock.advance(Duration::from_secs(3601));
+    let listed = host
+        .admin_ok(Method::GET, &format!("{path}/requests"), Value::Null)
+        .await;
+    assert_eq!(listed["items"], json!([]), "{database:?}");
+}
+
+/// Strangers who know the Client ID cannot fill the table, nor hide what is accepted.
+#[tokio::test]
+async fn many_rejected_requests_are_few_rows() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let id = ada.application.id.as_str();
+    for _ in 0..40 {
+        let address = format!("{}/oidc/auth?client_id={id}", host.base);
+        let status = http_client().get(&address).response().await.status();
+        assert_eq!(status, StatusCode::BAD_REQUEST);
+    }
+    ada.tokens(&host, &Browser::new(&host.base)).await;
+    let requests = shown(&host, &ada.application, 12).await;
+    let rejected = requests
+        .iter()
+        .filter(|one| !one["error"].is_null())
+        .count();
+    assert_eq!((requests.len(), rejected), (12, 10));
+    // A request that names an unknown application is not stored.
+    let unknown = format!("{}/oidc/auth?client_id=did:web:unknown.example", host.base);
+    http_client().get(&unknown).response().await;
+    assert_eq!(shown(&host, &ada.application, 12).await.len(), 12);
+}
