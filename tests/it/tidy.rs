@@ -462,7 +462,7 @@ fn no_line_is_over_120_characters() {
         for file in files(&root().join(folder), "") {
             let extension = file.extension().and_then(|extension| extension.to_str());
             let is_code = extension
-                .is_some_and(|own| ["rs", "js", "mjs", "ts", "css", "html"].contains(&own));
+                .is_some_and(|own| ["rs", "js", "mjs", "ts", "java", "css", "html"].contains(&own));
             if !is_code || file.iter().any(|part| part == "vendor") {
                 continue;
             }

@@ -25,7 +25,7 @@ const IGNORED = [
 
 /** How the checked text is found in each kind of file. */
 const KINDS = [
-  [/\.(rs|m?js|ts|wit)$/, codeComments],
+  [/\.(rs|m?js|ts|java|wit)$/, codeComments],
   [/\.md$/, proseOfMarkdown],
   [/\.ftl$/, (text, file) => (file.endsWith('en.ftl') ? fluentTexts(text) : '')],
   [/\.(toml|ya?ml|sh|service)$|^scripts\/|^\.ci\/|^Makefile$/, hashComments],

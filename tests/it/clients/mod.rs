@@ -1,8 +1,10 @@
-//! Real clients that are configured from discovery only: npm's `openid-client`, Python's `Authlib`, and Debian's
-//! `mod_auth_openidc` in a real Apache. Each signs in, reads the user's claims, refreshes and signs out.
+//! Real clients that are configured from discovery only: npm's `openid-client`, Python's `Authlib`, Java's
+//! `oauth2-oidc-sdk`, and Debian's `mod_auth_openidc` in a real Apache. Each signs in, reads the user's claims and
+//! refreshes; most of them also sign out.
 
 mod apache;
 mod authlib;
+mod fapi;
 mod journey;
 mod openid_client;
 pub mod registration;

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::{is_generated, pages};
-use crate::harness::{temp_folder, write_file};
+use super::{is_generated, pages, root};
+use crate::harness::{read_file, temp_folder, write_file};
 
 /// The languages of the blocks. Blocks of commands also have the place where they run: see [`super::commands`].
-const LANGUAGES: [&str; 20] = [
-    "sh", "text", "toml", "json", "js", "ts", "rust", "python", "nginx", "caddy", "http", "yaml",
-    "ini", "apache", "php", "xml", "html", "wit", "sql", "hcl",
+const LANGUAGES: [&str; 21] = [
+    "sh", "text", "toml", "json", "js", "ts", "rust", "python", "java", "nginx", "caddy", "http",
+    "yaml", "ini", "apache", "php", "xml", "html", "wit", "sql", "hcl",
 ];
 
 #[test]
@@ -22,6 +22,33 @@ fn each_block_has_a_known_language() {
         }
     }
     assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+/// The first line of the code names its file. `clients::fapi` runs these files.
+#[test]
+fn the_clients_of_the_fapi_page_are_those_of_the_tests() {
+    let pages = pages();
+    let page = pages
+        .iter()
+        .find(|page| page.path.ends_with("developers/fapi-clients.md"))
+        .expect("the page");
+    for path in [
+        "tests/js/fapi_client.mjs",
+        "tests/java/fapi/FapiClient.java",
+    ] {
+        let code = read_file(root().join(path));
+        let first = code.lines().next().expect("a line");
+        let shown = page.blocks.iter().find(|block| {
+            let mut lines = block.text.lines();
+            lines.next() == Some(first)
+        });
+        let shown = shown.unwrap_or_else(|| panic!("no block begins with {first}"));
+        assert!(
+            shown.text == code,
+            "{} differs from {path}: copy the file into the block",
+            page.place(shown)
+        );
+    }
 }
 
 #[test]

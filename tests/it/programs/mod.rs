@@ -1,5 +1,5 @@
 //! Programs of other projects that run beside an instance, as children of the test: Apache, PHP, and the programs of
-//! `tests/js` and `tests/py`, which receive lines of JSON. Also a user who visits their pages.
+//! `tests/js`, `tests/py` and `tests/java`, which receive lines of JSON. Also a user who visits their pages.
 
 mod apache;
 pub mod html;
@@ -29,17 +29,36 @@ pub struct Program {
 impl Program {
     /// Starts a program of `tests/js`.
     pub fn node(script: &str) -> Self {
-        Self::start(Path::new("node"), &Path::new("js").join(script))
+        Self::interpret(Path::new("node"), &Path::new("js").join(script))
     }
 
     /// Starts a program of `tests/py`, with the Python interpreter that has its packages.
     pub fn python(script: &str) -> Self {
-        Self::start(&python(), &Path::new("py").join(script))
+        Self::interpret(&python(), &Path::new("py").join(script))
     }
 
-    fn start(interpreter: &Path, script: &Path) -> Self {
+    /// Starts a class of `tests/java`, which `scripts/clients` has compiled.
+    pub fn java(class: &str) -> Self {
+        let folder = target().join("java");
+        let classes = folder.join("classes");
+        assert!(
+            classes.join(class).with_extension("class").is_file(),
+            "{class} is not in {}: run `scripts/clients`",
+            classes.display()
+        );
+        let path = format!("{}:{}/jars/*", classes.display(), folder.display());
+        let mut command = Command::new("java");
+        command.args(["-cp", &path, class]);
+        Self::start(command)
+    }
+
+    fn interpret(interpreter: &Path, script: &Path) -> Self {
         let mut command = Command::new(interpreter);
         command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(script));
+        Self::start(command)
+    }
+
+    fn start(mut command: Command) -> Self {
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
