@@ -1,4 +1,4 @@
-//! The security profiles of an OpenID Connect client: rules for its settings, and for what it may send.
+//! The security profiles of an OpenID Connect client: rules for its settings, and the algorithms of signatures.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use crate::client_auth::ClientAuthMethod;
 use crate::key::SigningAlgorithm;
 use crate::redirect::RedirectUri;
 
-/// A security profile. Beside the rules for the settings, an application with a profile has codes of 60 seconds, refresh
-/// tokens that are not rotated, and signs only with the algorithms of the profile.
+/// A security profile. Beside the rules for the settings, an application with a profile has codes of 60 seconds and
+/// refresh tokens that are not rotated, and signs only with the algorithms of the profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[derive(strum::IntoStaticStr, strum::VariantArray)]
@@ -34,7 +34,7 @@ pub struct UnmetRule {
     pub expected: Vec<Value>,
     /// The rule, with its section.
     pub rule: &'static str,
-    /// Whether the first value can be set alone. Others need keys or addresses, which only the operator of the
+    /// Whether an administrator can set the first value. Others need keys or addresses, which only the operator of the
     /// application has.
     pub is_settable: bool,
 }

@@ -1,4 +1,4 @@
-//! The last requests of applications: what they sent, and the rule that rejected it.
+//! The last requests of applications: their content, and the rule that rejected them.
 
 use std::sync::LazyLock;
 

@@ -24,7 +24,7 @@ pub(super) fn routes() -> Area {
     Area::new()
         .noun(
             "applications.profiles",
-            "The security profiles, and what an OpenID Connect client lacks for each of them.",
+            "The security profiles, and the settings that an OpenID Connect client lacks for each of them.",
         )
         .route("list", Permission::ApplicationsRead, routes!(list))
         .noun(
@@ -58,7 +58,7 @@ struct UnmetView {
     expected: Vec<Value>,
     /// The rule, with its section.
     rule: &'static str,
-    /// Whether the first value can be set alone. Others need keys or addresses of the application.
+    /// Whether an administrator can set the first value. Others need keys or addresses of the application.
     is_settable: bool,
 }
 
@@ -79,7 +79,7 @@ impl From<UnmetRule> for UnmetView {
     }
 }
 
-/// List the security profiles with what an application lacks.
+/// List the security profiles with the settings that an application lacks.
 ///
 /// A change of the application may set a profile together with the settings that it lacks.
 #[utoipa::path(

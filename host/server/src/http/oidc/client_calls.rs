@@ -50,7 +50,7 @@ pub(crate) struct AuthenticatedForm {
 /// The headers of a request with which a client proves what it is.
 struct CredentialHeaders {
     authorization: Option<HeaderValue>,
-    /// The DPoP headers alone.
+    /// Only the DPoP headers.
     proofs: HeaderMap,
 }
 

@@ -32,7 +32,7 @@ const TYPES: [&str; 4] = [
     "application/jwt",
 ];
 
-/// The parameters of a request that count: those of its request object alone, if it has one (RFC 9101 section 6.3).
+/// The parameters of a request that count: only those of its request object, if it has one (RFC 9101 section 6.3).
 #[derive(Debug)]
 pub struct EffectiveRequest<'a> {
     /// The parameters.
@@ -78,7 +78,7 @@ impl<'a> EffectiveRequest<'a> {
         self.fault.take()
     }
 
-    /// Requires a request object, if the application does. What it pushed was checked when it arrived. A test of a
+    /// Requires a request object, if the application does. A pushed request was checked when it arrived. A test of a
     /// sign-in by an administrator needs none, because only the application has the key.
     pub(super) fn signed_if_required(
         &self,
