@@ -157,7 +157,8 @@ impl SecurityProfile {
             unmet.push(UnmetRule {
                 member: "redirect_uris",
                 expected: vec![json!(["https://"])],
-                rule: "redirect URIs that begin with https://, or are on this machine: FAPI 2.0 Security Profile section 5.3.2.2",
+                rule: "redirect URIs that begin with https://, or are on this machine: FAPI 2.0 Security Profile \
+                       section 5.3.2.2",
                 is_settable: false,
             });
         }
