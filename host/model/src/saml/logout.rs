@@ -115,10 +115,16 @@ pub struct Logout {
     pub browser: Option<Digest>,
     /// The continuation after all notifications.
     pub continuation: LogoutContinuation,
-    /// The end of the time for the frames of the clients, after the browser loaded the page with them.
+    /// The end of the time for the frames of the clients, after the browser loaded the page with them;
+    /// [`Logout::REPORTED`] after its report.
     pub frames_until: Option<Timestamp>,
     /// The expiry of the logout.
     pub expires_at: Timestamp,
+}
+
+impl Logout {
+    /// The end of the time for the frames, if the browser reported which it loaded. A further report changes nothing.
+    pub const REPORTED: Timestamp = Timestamp::from_millis(0);
 }
 
 /// The continuation of the browser after all service providers were notified.

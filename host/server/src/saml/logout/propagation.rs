@@ -266,7 +266,8 @@ async fn open_frames(
     loaded: Option<&BTreeSet<Did>>,
 ) -> Result<Vec<LogoutFrame>, InternalError> {
     let now: Timestamp = services.now();
-    if loaded.is_none() && logout.frames_until.is_some_and(|until| until <= now) {
+    let is_over = |until| until == Logout::REPORTED || (until <= now && loaded.is_none());
+    if logout.frames_until.is_some_and(is_over) {
         return Ok(Vec::new());
     }
     let (mut frames, mut reported) = (Vec::new(), Vec::new());
@@ -289,7 +290,7 @@ async fn open_frames(
     if loaded.is_some() && logout.frames_until.is_some() {
         services
             .store
-            .settle_logout_frames(logout.id, reported, now)
+            .settle_logout_frames(logout.id, reported)
             .await?;
         return Ok(Vec::new());
     }

@@ -259,17 +259,13 @@ impl Store {
         &self,
         id: LogoutId,
         loaded: Vec<(String, Did)>,
-        now: Timestamp,
     ) -> Result<()> {
         self.write(loaded, move |db, loaded| {
             Box::pin(async move {
-                sql::query(
-                    "UPDATE saml_logouts SET frames_until = $2 WHERE id = $1 AND frames_until > $2",
-                )
-                .bind(id.to_string())
-                .bind(now.millis())
-                .execute(&mut *db)
-                .await?;
+                sql::query("UPDATE saml_logouts SET frames_until = 0 WHERE id = $1")
+                    .bind(id.to_string())
+                    .execute(&mut *db)
+                    .await?;
                 for (sid, application) in loaded {
                     sql::query(
                         "UPDATE logout_clients SET outcome = 'loaded'
