@@ -205,6 +205,13 @@ async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off
     host.set_console_role(&ada.user, "owner").await;
     let link = host.enrolment_link(&ada.user).await;
     let link = link.as_str();
+    let information = json!({
+        "policy_uri": "https://a-rather-long-name-of-a-host.privacy-of-this-application.example/privacy",
+        "tos_uri": "https://terms.example/", "client_uri": "https://about.example/",
+        "contacts": [format!("{}@support.example", "support".repeat(20)), "+49 30 1234567"],
+    });
+    let path = format!("/applications/{}", ada.application.id);
+    host.admin_ok(Method::PATCH, &path, information).await;
     let request = format!("{}{}", host.base, ada.application.request(&[]));
     let variables = [
         ("ENROL_URL", link),

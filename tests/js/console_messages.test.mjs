@@ -21,6 +21,7 @@ const schema = await read('config/assent.schema.json');
 /** The sources of texts that the admin API may return: errors, notes and the steps of a test sign-in. */
 const SOURCES = [
   'host/model/src/application.rs',
+  'host/model/src/application/information.rs',
   'host/model/src/application/security_profile.rs',
   'host/model/src/audit/chain/verification.rs',
   'host/model/src/caller.rs',
@@ -85,6 +86,7 @@ const NO_TEXT = new Set([
   'client_secret {id}',
   'the comparison was aborted: {error}',
   'http: https:',
+  'image/png, image/jpeg, image/webp',
   'saml {application} {id}',
   '(kid {kid})',
   '{character} (U+{code})',

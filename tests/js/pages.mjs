@@ -99,6 +99,10 @@ async function consentAndFormPost(page) {
   const allow = page.getByRole('button', { name: /^allow$/i });
   await allow.waitFor();
   await look(page, 'consent-session');
+  const policy = page.getByRole('link', { name: 'Privacy policy' });
+  assert.equal(await policy.getAttribute('rel'), 'noopener noreferrer');
+  for (const host of ['privacy-of-this-application.example', 'terms.example', 'about.example'])
+    assert.ok(await page.getByText(host).isVisible(), `the page says that a link leads to ${host}`);
   await allow.click();
   await answered(1);
 

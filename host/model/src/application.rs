@@ -18,8 +18,12 @@ use crate::scope::{Scope, Scopes};
 
 use crate::application_type::ApplicationType;
 
+mod browser_address;
+pub mod information;
 pub mod security_profile;
 
+use browser_address::browser_address;
+use information::ApplicationInformation;
 use security_profile::SecurityProfile;
 
 /// The protocol of an application.
@@ -135,6 +139,7 @@ impl FrontchannelLogoutUri {
     /// [`FrontchannelLogoutUriError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, FrontchannelLogoutUriError> {
         browser_address(text)
+            .filter(|url| url.fragment().is_none())
             .filter(|url| !matches!(url.host(), Some(url::Host::Ipv6(_))))
             .filter(|url| {
                 url.query_pairs()
@@ -165,24 +170,6 @@ impl FrontchannelLogoutUri {
     }
 }
 
-/// Parses the address of a page of an application: https or a loopback address, without user name and fragment.
-fn browser_address(text: &str) -> Option<Url> {
-    let url = (text.len() <= 2000)
-        .then(|| Url::parse(text).ok())
-        .flatten()?;
-    let loopback = match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
-    let fits = (url.scheme() == "https" && url.has_host() || url.scheme() == "http" && loopback)
-        && url.username().is_empty()
-        && url.password().is_none()
-        && url.fragment().is_none();
-    fits.then_some(url)
-}
-
 /// The address at which an application starts a sign-in with this server (OpenID Connect Core section 4). The server
 /// sends the user's browser there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -204,6 +191,7 @@ impl InitiateLoginUri {
     /// [`LoginUriError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, LoginUriError> {
         browser_address(text)
+            .filter(|url| url.fragment().is_none())
             .filter(|url| url.query_pairs().all(|(name, _)| name != "iss"))
             .map(Self)
             .ok_or(LoginUriError)
@@ -375,6 +363,9 @@ pub struct OidcSettings {
     /// The recipe of the console by which the application was connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
+    /// The information for its users.
+    #[serde(default, skip_serializing_if = "ApplicationInformation::is_empty")]
+    pub information: ApplicationInformation,
     /// Whether a web application must use PKCE. Other applications always must: see [`OidcSettings::needs_pkce`].
     pub require_pkce: bool,
     /// Whether each authorization request must be pushed (RFC 9126).
@@ -424,6 +415,7 @@ impl OidcSettings {
             initiate_login_uri: None,
             lenient_assertion_audience: false,
             recipe: None,
+            information: ApplicationInformation::default(),
             require_pkce: !application_type.is_confidential(),
             require_pushed_authorization_requests: false,
             authorization_response_algorithm: None,

@@ -63,6 +63,10 @@ fn values(schema: &str) -> Value {
             "introspection_signed_response_alg": "PS256",
             "request_uris": ["https://rp.example/object"],
             "recipe": "grafana",
+            "policy_uri": "https://rp.example/privacy",
+            "tos_uri": "https://rp.example/terms",
+            "client_uri": "https://rp.example/about",
+            "contacts": ["support@rp.example"],
         }),
         "ServiceProviderChange" => json!({
             "single_logout": {"url": "https://wiki.example/slo", "binding": "post"},
@@ -79,8 +83,8 @@ fn values(schema: &str) -> Value {
     }
 }
 
-/// The members that depend on others. Tests of their own remove them.
-const DEPENDENT: [&str; 12] = [
+/// The members that depend on others, or on another server. Tests of their own remove them.
+const DEPENDENT: [&str; 13] = [
     "jwks",
     "jwks_uri",
     "public_key",
@@ -93,6 +97,7 @@ const DEPENDENT: [&str; 12] = [
     "sector_identifier",
     "security_profile",
     "frontchannel_logout_uri",
+    "logo_uri",
 ];
 
 fn properties<'a>(document: &'a Value, schema: &str) -> &'a Map<String, Value> {

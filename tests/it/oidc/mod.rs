@@ -19,6 +19,7 @@ mod fapi;
 mod form_post;
 mod frontchannel;
 mod hints;
+mod information;
 mod introspection;
 mod logout;
 mod native;

@@ -74,7 +74,7 @@ async fn each_member_of_a_manifest_is_planned_approved_and_exported_as_before() 
             if let Some(digest) = plan(&mut world, &manifest(&changed), &mut text).await {
                 let body = json!({"manifest": manifest(&changed), "digest": digest});
                 text.push_str(&summary(&mut world, &with_body("/plans/apply", &body)).await);
-                // Those that exclude each other stay as they are.
+                // Those that exclude each other stay as they are, and no server has the logo.
                 let excluded = [
                     "jwks_uri",
                     "certificate",
@@ -85,6 +85,7 @@ async fn each_member_of_a_manifest_is_planned_approved_and_exported_as_before() 
                     "tls_client_auth_san_ip",
                     "tls_client_auth_san_email",
                     "sector_identifier",
+                    "logo_uri",
                     "enabled",
                 ];
                 if !excluded.contains(&name.as_str()) {

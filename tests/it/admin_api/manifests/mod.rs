@@ -3,7 +3,9 @@
 mod access;
 mod applying;
 mod approvals;
+mod approved_parts;
 mod by_key;
+mod logo_uris;
 mod permissions;
 mod races;
 

@@ -186,6 +186,7 @@ export function clientFields(type, { owner }) {
       }),
       toggle('frontchannel_logout_session_required', 'The front-channel logout URI needs the session’s ID'),
     ),
+    information(),
     folded(
       'Advanced',
       protection(type),
@@ -193,6 +194,26 @@ export function clientFields(type, { owner }) {
     ),
   ];
 }
+
+/** The information about the application, which the consent page shows. */
+const information = () =>
+  group(
+    'Information for users',
+    'The consent page shows it, with the host of each address.',
+    text('policy_uri', 'Privacy policy', { none: null, type: 'url', hint: 'How the application uses the data.' }),
+    text('tos_uri', 'Terms of service', { none: null, type: 'url' }),
+    text('client_uri', 'Page about the application', { none: null, type: 'url' }),
+    lines('contacts', 'Contacts', {
+      hint: 'Email addresses or other texts, one on each line, ten at most. Users see them.',
+    }),
+    text('logo_uri', 'Address of the logo', {
+      none: null,
+      type: 'url',
+      hint:
+        'Assent reads the image once when you save a new address, and shows its own copy. It replaces an uploaded ' +
+        'logo. Without the address, the logo is removed too.',
+    }),
+  );
 
 /**
  * The protection of requests and tokens beyond the usual.

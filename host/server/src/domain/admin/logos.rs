@@ -55,10 +55,19 @@ pub struct LogoChange {
 }
 
 impl LogoChange {
-    /// Plans the change of the logo of an existing application.
+    /// Plans the change of the logo of an existing application. The logo of a client with `logo_uri` is always the
+    /// image of that address.
     async fn plan(services: &Services, id: &Did, after: Option<ApplicationLogo>) -> Result<Self> {
+        let application = registered_application(services, id).await?;
+        if let RegisteredApplication::Client(client) = &application
+            && client.settings.information.logo_uri.is_some()
+        {
+            return Err(AdminError::Conflict(
+                "the logo of this application comes from its logo_uri; remove logo_uri first",
+            ));
+        }
         Ok(Self {
-            application: registered_application(services, id).await?,
+            application,
             before: services.store.logo_digest(id).await?,
             after,
         })

@@ -15,6 +15,7 @@ mod documents;
 mod error;
 mod execution;
 mod external_authenticators;
+mod fetched_logos;
 mod groups;
 mod import;
 mod import_accounts;

@@ -72,8 +72,8 @@ struct WithProtocol {
 #[schema(as = NewApplication)]
 #[serde(untagged)]
 enum New {
-    Client(NewClient),
-    ServiceProvider(NewServiceProvider),
+    Client(Box<NewClient>),
+    ServiceProvider(Box<NewServiceProvider>),
 }
 
 /// An OpenID Connect client.
@@ -103,14 +103,15 @@ impl New {
         let mut members: Map<String, Value> = parse(body)?;
         members.remove("protocol");
         if protocol == Protocol::Saml {
-            return Ok(Self::ServiceProvider(NewServiceProvider::read(members)?));
+            let provider = NewServiceProvider::read(members)?;
+            return Ok(Self::ServiceProvider(Box::new(provider)));
         }
         parse_change(&body_of(&members))
             .map(|change| {
-                Self::Client(NewClient {
+                Self::Client(Box::new(NewClient {
                     protocol: OpenIdConnect::default(),
                     change,
-                })
+                }))
             })
             .map_err(|problem| without_protocol(members).unwrap_or(problem))
     }
@@ -181,14 +182,15 @@ async fn create(
     UnparsedJson(body): UnparsedJson,
 ) -> Result<(StatusCode, VersionedResponse<RegisteredApplicationView>), Problem> {
     match New::read(&body)? {
-        New::Client(NewClient { change, .. }) => {
-            let application = context.run(CreateClient(change)).await?;
+        New::Client(client) => {
+            let application = context.run(CreateClient(client.change)).await?;
             let version = application.version;
             let view =
                 RegisteredApplicationView::Client(Box::new(ClientDocument::new(&application)));
             Ok((StatusCode::CREATED, VersionedResponse(version, view)))
         }
-        New::ServiceProvider(NewServiceProvider { source, change, .. }) => {
+        New::ServiceProvider(provider) => {
+            let NewServiceProvider { source, change, .. } = *provider;
             let (change, notes) = saml_metadata::describe(&context, &source, change).await?;
             let provider = context.run(CreateServiceProvider(change)).await?;
             let view = saved_provider(&context.0.services, &provider, notes);

@@ -121,6 +121,18 @@ pub struct Choice {
     pub is_recent: bool,
 }
 
+/// A link of the consent page to a page of the application. It opens in a new tab without access to this one, and the
+/// page shows the host beside it.
+#[derive(Clone, Debug)]
+pub struct InformationLink {
+    /// The text.
+    pub text: Message,
+    /// The address.
+    pub address: String,
+    /// The host to which the link leads.
+    pub host: String,
+}
+
 /// The consent page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "consent.html")]
@@ -139,6 +151,10 @@ pub struct ConsentPage {
     pub name: String,
     /// The requested permissions, with the values that the application receives, except offline access.
     pub scopes: Vec<Message>,
+    /// The application's own pages for users.
+    pub links: Vec<InformationLink>,
+    /// The contacts of the application.
+    pub contacts: Vec<String>,
     /// The target of the form with the fields `csrf`, `user` and `decision`, which is `allow` or `deny`.
     pub action: String,
     /// The target of the form with which another user signs in, with the field `csrf`.

@@ -1,6 +1,8 @@
 //! The properties that all pages have, independent of their content.
 
-use super::login::{Choice, EndedPageKind, FollowedSignIn, PasskeyForm, ReturnNotice, Scan};
+use super::login::{
+    Choice, EndedPageKind, FollowedSignIn, InformationLink, PasskeyForm, ReturnNotice, Scan,
+};
 use super::*;
 use crate::domain::sessions::signed_out_clients::LogoutFrame;
 use crate::http::assets;
@@ -65,6 +67,12 @@ fn consent() -> ConsentPage {
                 .message("scope", Message::new("scope-email"))
                 .text("value", MARKUP),
         ],
+        links: vec![InformationLink {
+            text: Message::new("consent-policy"),
+            address: MARKUP.to_owned(),
+            host: MARKUP.to_owned(),
+        }],
+        contacts: vec![MARKUP.to_owned()],
         action: "/login/1/consent".to_owned(),
         again: "/login/1/again".to_owned(),
         csrf: "token".to_owned(),

@@ -7,6 +7,7 @@ use url::Url;
 
 use super::authentication::{AuthenticationChange, authentication, request_keys};
 use super::document::{ClientChange, SubjectKind};
+use super::information::InformationChange;
 use super::values::{application_name, recipe_id, require_known_scopes, server_address};
 use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
@@ -72,6 +73,11 @@ pub(super) fn apply(
         initiate_login_uri,
         lenient_assertion_audience,
         recipe,
+        policy_uri,
+        tos_uri,
+        client_uri,
+        contacts,
+        logo_uri,
         require_pkce,
         require_pushed_authorization_requests,
         tls_client_certificate_bound_access_tokens,
@@ -175,6 +181,14 @@ pub(super) fn apply(
     if let Some(recipe) = recipe {
         settings.recipe = recipe.map(recipe_id).transpose()?;
     }
+    let information = InformationChange {
+        policy_uri,
+        tos_uri,
+        client_uri,
+        contacts,
+        logo_uri,
+    };
+    information.apply(&mut settings.information, egress)?;
     set(&mut settings.admin_scopes, admin_scopes);
     set(
         &mut settings.lenient_assertion_audience,

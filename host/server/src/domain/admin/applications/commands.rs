@@ -12,6 +12,7 @@ use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Planned, changed_members,
 };
 use crate::domain::admin::execution::Execution;
+use crate::domain::admin::fetched_logos::logo_of_change;
 use crate::domain::admin::{Result, invalid};
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
 use crate::keys::fresh_did;
@@ -79,6 +80,11 @@ impl AdminCommand for CreateClient {
             frontchannel_logout_uri: _,
             initiate_login_uri: _,
             lenient_assertion_audience: _,
+            policy_uri: _,
+            tos_uri: _,
+            client_uri: _,
+            contacts: _,
+            logo_uri: _,
             require_pkce: _,
             require_pushed_authorization_requests: _,
             tls_client_certificate_bound_access_tokens: _,
@@ -92,7 +98,9 @@ impl AdminCommand for CreateClient {
 
     async fn execute(approved: ApprovedPlan<'_, Application>) -> Result<Execution<Application>> {
         let (application, recorder) = approved.into_parts();
-        let writes = client_creation(&recorder, application.clone(), None).await?;
+        let logo = logo_of_change(&recorder, None, &application).await?;
+        let mut writes = client_creation(&recorder, application.clone(), None).await?;
+        writes.extend(logo);
         let written = recorder.write(writes).await?;
         Ok(written.map(|()| {
             tracing::info!(application = %application.id, "application created");
@@ -216,6 +224,7 @@ impl AdminCommand for UpdateClient {
             .then(|| replace_secrets(services, &mut after))
             .transpose()?;
         forget_unfit_secrets(&mut after);
+        let logo = logo_of_change(&recorder, Some(&before), &after).await?;
         let mut writes = client_update(&recorder, &before, after.clone(), None).await?;
         if fresh.is_some()
             && let Some((_, entries)) = writes.last_mut()
@@ -223,6 +232,7 @@ impl AdminCommand for UpdateClient {
             let entry = recorder.entry(Event::ClientSecretRotated);
             entries.push(entry.in_application(before.id));
         }
+        writes.extend(logo);
         Ok(recorder.write(writes).await?.map(|()| {
             after.version += 1;
             tracing::info!(application = %after.id, "application updated");

@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use url::Url;
 use utoipa::ToSchema;
 
 use crate::domain::admin::documents::{ManagementView, UsageView};
 use crate::domain::audit::moment_text;
 use assent_model::administration::{AdminScope, AdminScopes};
+use assent_model::application::information::InformationUri;
 use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application::{
     Application, ConsentPolicy, GrantType, OidcSettings, SenderConstraint, SubjectType,
@@ -132,6 +134,18 @@ assent_model::resource! {
     /// The recipe of the console by which the application is connected, such as `grafana`; null removes it. The
     /// console shows its guide.
     harmless removable recipe: String,
+    /// The address of the application's privacy policy, for the consent page; null removes it.
+    protected removable policy_uri: String,
+    /// The address of the application's terms of service, for the consent page; null removes it.
+    protected removable tos_uri: String,
+    /// The address of a page about the application, for the consent page; null removes it.
+    protected removable client_uri: String,
+    /// Up to 10 email addresses or other contacts of the owners of the application, for the consent page; null removes
+    /// all.
+    protected emptied contacts: Vec<String>,
+    /// The address of the logo, an image in PNG, JPEG or WebP format of 64 KiB at most. The server fetches it once when
+    /// the address changes, and stores it as the application's logo; null removes address and logo.
+    protected removable logo_uri: String,
     /// Whether each sign-in must use PKCE (RFC 7636). `false` by default for web applications; other types always
     /// use it.
     protected(explained) plain require_pkce: bool,
@@ -214,6 +228,7 @@ impl ClientDocument {
             initiate_login_uri,
             lenient_assertion_audience,
             recipe,
+            information,
             require_pkce,
             require_pushed_authorization_requests,
             authorization_response_algorithm,
@@ -234,6 +249,7 @@ impl ClientDocument {
         let name = |kind| certificate_name(authentication, kind);
         let logout = backchannel_logout.as_ref();
         let logout_page = frontchannel_logout.as_ref();
+        let page = |uri: &Option<InformationUri>| uri.as_ref().map(|uri| uri.as_str().to_owned());
         let texts = |uris: &[RedirectUri]| uris.iter().map(|uri| uri.as_str().to_owned()).collect();
         Self {
             id: application.id.to_string(),
@@ -283,6 +299,15 @@ impl ClientDocument {
                 .map(|uri| uri.as_str().to_owned()),
             lenient_assertion_audience: *lenient_assertion_audience,
             recipe: recipe.clone(),
+            policy_uri: page(&information.policy_uri),
+            tos_uri: page(&information.tos_uri),
+            client_uri: page(&information.client_uri),
+            contacts: information
+                .contacts
+                .iter()
+                .map(|contact| contact.as_str().to_owned())
+                .collect(),
+            logo_uri: information.logo_uri.as_ref().map(Url::to_string),
             require_pkce: *require_pkce,
             require_pushed_authorization_requests: *require_pushed_authorization_requests,
             tls_client_certificate_bound_access_tokens: *sender_constraint

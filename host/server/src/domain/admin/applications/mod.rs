@@ -5,6 +5,7 @@ mod change;
 mod commands;
 mod described;
 mod document;
+mod information;
 mod queries;
 mod secrets;
 mod values;

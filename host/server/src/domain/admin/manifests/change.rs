@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::Serialize;
 use serde_json::{Value, json};
+use url::Url;
 use utoipa::ToSchema;
 
 use super::described::Members;
@@ -171,6 +172,17 @@ pub(super) enum Operation {
         after: Account,
     },
     DeleteAccount(UserAccount),
+}
+
+/// An image that the server fetches when it applies the manifest.
+#[derive(Clone, Debug)]
+pub(super) struct LogoFetch {
+    /// The place of the address: a JSON pointer (RFC 6901) in the manifest.
+    pub(super) pointer: String,
+    /// The key of the application.
+    pub(super) key: ManifestKey,
+    pub(super) application: Did,
+    pub(super) uri: Url,
 }
 
 /// The applications and groups that changes delete.

@@ -125,7 +125,8 @@ impl AdminCommand for PutApplication {
     async fn execute(approved: ApprovedPlan<'_, Self::Plan>) -> Result<Execution<Self::Outcome>> {
         let ((management, plan), recorder) = approved.into_parts();
         let services = recorder.services;
-        let Execution::Done(()) = execute(recorder, &plan).await? else {
+        let executed = execute(recorder, &plan).await.map_err(application_error)?;
+        let Execution::Done(()) = executed else {
             return Ok(Execution::Overtaken);
         };
         let action = plan.changes.first().map(|change| change.action);

@@ -1,24 +1,30 @@
 //! The writes of a plan, with the same audit entries as separate requests.
 
-use super::change::{ChangeAction, Operation};
+use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
+
+use super::change::{ChangeAction, LogoFetch, Operation};
 use super::plan::ManifestPlan;
-use crate::domain::admin::Result;
 use crate::domain::admin::accounts::{account_creation, account_deletion, account_update};
 use crate::domain::admin::changes::{
     application_deletion, client_creation, client_update, service_provider_creation,
     service_provider_update,
 };
 use crate::domain::admin::execution::{Execution, Recorder, Writes};
+use crate::domain::admin::fetched_logos::{fetch_logo, replaced_logo};
 use crate::domain::admin::groups::{group_creation, group_deletion, group_update};
 use crate::domain::admin::logos::logo_change;
+use crate::domain::admin::{AdminError, ManifestError, Result};
 use crate::domain::keys::saml_keys;
 use crate::domain::operations::wakeups::Wakeup;
 use assent_model::audit::Event;
 
-/// Executes all changes of a plan in one transaction.
+/// The number of logos that the server fetches at the same time.
+const FETCHES: usize = 8;
+
+/// Executes all changes of a plan in one transaction, after it fetched the logos.
 ///
 /// # Errors
-/// If a name is taken.
+/// If a name is taken. [`AdminError::Manifest`] if a logo cannot be fetched. Then nothing is changed.
 pub(super) async fn execute(recorder: Recorder<'_>, plan: &ManifestPlan) -> Result<Execution<()>> {
     if plan.changes.is_empty() {
         return Ok(Execution::Done(()));
@@ -27,7 +33,7 @@ pub(super) async fn execute(recorder: Recorder<'_>, plan: &ManifestPlan) -> Resu
         manifest: Some((&plan.owner, plan.digest.to_text())),
         ..recorder
     };
-    let mut all = Writes::new();
+    let mut all = fetched_logos(&recorder, &plan.logo_fetches).await?;
     for change in &plan.changes {
         all.extend(writes(&recorder, &change.operation).await?);
     }
@@ -44,6 +50,27 @@ pub(super) async fn execute(recorder: Recorder<'_>, plan: &ManifestPlan) -> Resu
         "manifest applied"
     );
     Ok(Execution::Done(()))
+}
+
+/// Fetches logos. Returns their writes.
+async fn fetched_logos(recorder: &Recorder<'_>, fetches: &[LogoFetch]) -> Result<Writes> {
+    let fetched = stream::iter(fetches.to_vec())
+        .map(|fetch| fetched_logo(recorder, fetch))
+        .buffered(FETCHES);
+    let writes: Vec<Writes> = fetched.try_collect().await?;
+    Ok(writes.into_iter().flatten().collect())
+}
+
+async fn fetched_logo(recorder: &Recorder<'_>, fetch: LogoFetch) -> Result<Writes> {
+    let fetched = fetch_logo(recorder.services, &fetch.uri).await;
+    let logo = fetched.map_err(|error| match error {
+        AdminError::Invalid { expected, .. } => AdminError::Manifest(vec![ManifestError {
+            pointer: fetch.pointer,
+            detail: format!("{}: {expected}", fetch.key),
+        }]),
+        other => other,
+    })?;
+    replaced_logo(recorder, &fetch.application, Some(logo)).await
 }
 
 /// Returns the writes of an operation, which are those of the command with the same effect.

@@ -41,7 +41,10 @@ pub async fn export_manifest(context: &AdminContext, owner: &ManifestOwner) -> R
                 described::named_of_service_provider(services, provider)?
             }
         };
-        if let Some(logo) = services.store.logo(application.id()).await? {
+        // A server that applies the manifest fetches the logo of `logo_uri` itself.
+        if !members.contains_key("logo_uri")
+            && let Some(logo) = services.store.logo(application.id()).await?
+        {
             members.insert("logo".to_owned(), logos::manifest_value(&logo));
         }
         applications.push(with_key(key.as_str(), members));

@@ -1,14 +1,19 @@
 //! Planning of logos.
 
+use std::collections::HashMap;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
+use url::Url;
 
 use super::applications::Applications;
-use super::change::{ChangeAction, FieldChange, ObjectKind, Operation, PlannedChange};
+use super::change::{ChangeAction, FieldChange, LogoFetch, ObjectKind, Operation, PlannedChange};
 use super::manifest::ManifestApplication;
 use super::planner::{ManifestPosition, Planner};
 use crate::domain::admin::Result;
+use assent_model::application::Application;
+use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
 use assent_model::secret::Digest;
 
@@ -21,9 +26,11 @@ pub(super) async fn plan(
     described: &[ManifestApplication],
     applications: &Applications,
 ) -> Result<()> {
+    let sources = changed_logo_uris(&planner.changes);
     for (index, application) in described.iter().enumerate() {
         let common = application.common();
-        let (Some(text), Some(application)) = (&common.logo, applications.get(&common.key)) else {
+        let has_logo_uri = application.has_logo_uri();
+        let Some(application) = applications.get(&common.key) else {
             continue;
         };
         let position = ManifestPosition {
@@ -31,12 +38,30 @@ pub(super) async fn plan(
             index,
             key: common.key.as_str(),
         };
-        let after = match parse_logo(text) {
-            Ok(after) => after,
-            Err(expected) => {
-                planner.reject(&position, "logo", expected);
+        let after = match (&common.logo, sources.get(&application.id)) {
+            (Some(_), _) if has_logo_uri => {
+                planner.reject(&position, "logo", "expected this or logo_uri, not both");
                 continue;
             }
+            (Some(text), _) => match parse_logo(text) {
+                Ok(after) => after,
+                Err(expected) => {
+                    planner.reject(&position, "logo", expected);
+                    continue;
+                }
+            },
+            (None, Some(Some(uri))) => {
+                planner.logo_fetches.push(LogoFetch {
+                    pointer: position.pointer("logo_uri"),
+                    key: common.key.clone(),
+                    application: application.id.clone(),
+                    uri: uri.clone(),
+                });
+                continue;
+            }
+            // The logo of an address goes with it.
+            (None, Some(None)) => None,
+            (None, None) => continue,
         };
         let before = match application.version {
             None => None,
@@ -77,6 +102,21 @@ pub(super) async fn plan(
         planner.changes.push(change);
     }
     Ok(())
+}
+
+/// Returns the new `logo_uri` of each client whose `logo_uri` changes.
+fn changed_logo_uris(changes: &[PlannedChange]) -> HashMap<Did, Option<Url>> {
+    let uri = |client: &Application| client.settings.information.logo_uri.clone();
+    let changed = changes.iter().filter_map(|change| {
+        let (before, after) = match &change.operation {
+            Operation::CreateClient(after, _) => (None, after),
+            Operation::UpdateClient { before, after, .. } => (uri(before), after),
+            _ => return None,
+        };
+        let is = uri(after);
+        (before != is).then(|| (after.id.clone(), is))
+    });
+    changed.collect()
 }
 
 /// Reads an image in a manifest. An empty text means no logo.

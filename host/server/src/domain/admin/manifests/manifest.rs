@@ -90,7 +90,7 @@ pub(super) struct CommonMembers {
     #[schema(value_type = Option<String>)]
     pub(super) adopt: Option<Did>,
     /// The logo: an image in PNG, JPEG or WebP format, of 64 KiB at most, in base64. An empty text means no logo.
-    /// Without this member the manifest does not change the logo.
+    /// Without this member the manifest does not change the logo. Not together with `logo_uri`.
     #[serde(default, deserialize_with = "without_null")]
     #[schema(nullable = false)]
     pub(super) logo: Option<String>,
@@ -203,6 +203,14 @@ impl ManifestApplication {
                     change: *change,
                 }))
             }
+        }
+    }
+
+    /// Whether it names an address from which the server fetches the logo.
+    pub(super) fn has_logo_uri(&self) -> bool {
+        match self {
+            Self::Client(client) => matches!(client.change.logo_uri, Some(Some(_))),
+            Self::ServiceProvider(_) => false,
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::Serialize;
 
-use super::change::{ChangeAction, ObjectKind, Operation, PlannedChange};
+use super::change::{ChangeAction, LogoFetch, ObjectKind, Operation, PlannedChange};
 use super::groups::{Users, authorize_groups};
 use super::manifest::{Manifest, ManifestApplication};
 use super::planner::{OwnerState, Planner, UnnamedObjects};
@@ -43,6 +43,8 @@ pub struct ManifestPlan {
     /// The applications of the owner, with their names after the changes.
     pub(super) applications: Vec<(Did, String)>,
     pub(super) expected: ExpectedVersions,
+    /// The logos that the execution fetches.
+    pub(super) logo_fetches: Vec<LogoFetch>,
 }
 
 impl ManifestPlan {
@@ -116,6 +118,7 @@ async fn plan(
         unnamed,
         state,
         changes: Vec::new(),
+        logo_fetches: Vec::new(),
         warnings: Vec::new(),
         errors: Vec::new(),
         expected: ExpectedVersions::default(),
@@ -136,6 +139,7 @@ async fn plan(
     let applications = named_applications(&planner);
     let Planner {
         changes,
+        logo_fetches,
         warnings,
         errors,
         expected,
@@ -165,6 +169,7 @@ async fn plan(
         applications,
         expected,
         changes,
+        logo_fetches,
     };
     Ok((authorization, plan))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::change::{ChangeAction, ObjectKind, PlannedChange};
+use super::change::{ChangeAction, LogoFetch, ObjectKind, PlannedChange};
 use crate::domain::Services;
 use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
 use assent_model::application::RegisteredApplication;
@@ -123,6 +123,8 @@ pub(super) struct Planner<'a> {
     pub(super) unnamed: UnnamedObjects,
     pub(super) state: OwnerState,
     pub(super) changes: Vec<PlannedChange>,
+    /// The logos that the execution fetches.
+    pub(super) logo_fetches: Vec<LogoFetch>,
     pub(super) warnings: Vec<String>,
     pub(super) errors: Vec<ManifestError>,
     pub(super) expected: ExpectedVersions,
@@ -141,6 +143,14 @@ pub(super) struct ManifestPosition<'a> {
     pub(super) key: &'a str,
 }
 
+impl ManifestPosition<'_> {
+    /// Returns the JSON pointer (RFC 6901) of a member of the object.
+    pub(super) fn pointer(&self, field: &str) -> String {
+        let Self { list, index, .. } = self;
+        format!("/manifest/{list}/{index}/{field}")
+    }
+}
+
 impl Planner<'_> {
     /// Records an error of an object.
     pub(super) fn reject(
@@ -149,10 +159,9 @@ impl Planner<'_> {
         field: &str,
         detail: impl AsRef<str>,
     ) {
-        let ManifestPosition { list, index, key } = position;
-        let detail = detail.as_ref();
+        let (key, detail) = (position.key, detail.as_ref());
         self.errors.push(ManifestError {
-            pointer: format!("/manifest/{list}/{index}/{field}"),
+            pointer: position.pointer(field),
             detail: format!("{key}: {detail}"),
         });
     }

@@ -12,10 +12,11 @@ use crate::http::csrf;
 use crate::http::operations::logos;
 use crate::http::page_error::PageError;
 use crate::http::pages::initial_of;
-use crate::http::pages::login::ConsentPage;
+use crate::http::pages::login::{ConsentPage, InformationLink};
 use crate::http::reply::{layout, page};
 use crate::messages::Message;
 use crate::oidc::authorize::answer::{ConsentQuestion, QuestionKind};
+use assent_model::application::information::ApplicationInformation;
 use assent_model::id::LoginId;
 use assent_model::login::{AuthorizationRequest, Login};
 use assent_model::scope::{Scope, Scopes};
@@ -32,6 +33,9 @@ pub(crate) async fn ask(
 ) -> Result<Response, PageError> {
     let id = login.id.to_string();
     let user = &authenticated_user.signed_in.user;
+    let client = services.store.application(&request.application).await?;
+    let information = client.map(|client| client.settings.information.clone());
+    let information = information.unwrap_or_default();
     let asking = ConsentPage {
         layout: layout(services, browser.language()),
         initial: initial_of(&application),
@@ -42,6 +46,12 @@ pub(crate) async fn ask(
         scopes: with_values(&request.consent_scopes(), user),
         offline: request.scopes.has(Scope::OfflineAccess),
         continues: kind == QuestionKind::Continue,
+        links: links_to(&information),
+        contacts: information
+            .contacts
+            .iter()
+            .map(|contact| contact.as_str().to_owned())
+            .collect(),
         action: format!("/login/{id}/consent"),
         again: format!("/login/{id}/again"),
         csrf: csrf::token(services, browser, &id)?,
@@ -53,6 +63,31 @@ pub(crate) async fn ask(
         &asking,
         request.redirect_uri.form_action_source().as_deref(),
     ))
+}
+
+/// Returns the links to the application's own pages. The logo is not among them: browsers load it from this server.
+fn links_to(information: &ApplicationInformation) -> Vec<InformationLink> {
+    let ApplicationInformation {
+        policy_uri,
+        tos_uri,
+        client_uri,
+        contacts: _,
+        logo_uri: _,
+    } = information;
+    let pages = [
+        ("consent-policy", policy_uri),
+        ("consent-terms", tos_uri),
+        ("consent-about", client_uri),
+    ];
+    let links = pages.into_iter().filter_map(|(text, uri)| {
+        let uri = uri.as_ref()?;
+        Some(InformationLink {
+            text: Message::new(text),
+            address: uri.as_str().to_owned(),
+            host: uri.host(),
+        })
+    });
+    links.collect()
 }
 
 /// The purpose of the token that binds the page to this user. Another user may have signed in since, in another window.
