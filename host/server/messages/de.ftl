@@ -864,6 +864,7 @@ app-action-rotate-key = Mit einem anderen Schlüssel oder Zertifikat signieren
 app-action-revoke-key = Schlüssel oder Zertifikat widerrufen
 app-action-reload-plugins = Plugins neu laden
 app-action-roll-back-plugins = Plugins zurücksetzen
+app-action-create-registration-token = Registrierungstoken für Anwendungen erstellen
 app-action-try-component = Neue Komponente eines Plugins ausprobieren
 app-action-apply-manifest = Manifest anwenden
 app-action-target = { $action }: { $target }
@@ -1040,6 +1041,15 @@ action-delete-application = Anwendung „{ $application }“ löschen
 action-create-recovery-codes = Neue Wiederherstellungscodes für „{ $user }“ erzeugen. Mit jedem lässt sich ein neues Smartphone einrichten. Die alten enden, sobald die neuen bestätigt sind
 action-rotate-client-secret = Neues Client Secret für „{ $application }“ erzeugen
 action-create-client-secret = Client Secret für „{ $application }“ erzeugen
+action-create-registration-token = Registrierungstoken „{ $name }“ erstellen, mit dem sich bis { $until } (UTC) { $count ->
+        [one] { $count } Anwendung selbst registriert
+       *[other] { $count } Anwendungen selbst registrieren
+    }, davon höchstens { $daily } am Tag
+action-registration-scopes = Die Anwendungen dürfen die Scopes { $scopes } haben
+action-registration-hosts = Ihre Redirect-URIs haben die Hosts { $hosts }
+action-registration-any-host = Ihre Redirect-URIs haben beliebige Hosts
+action-registration-types = Ihre Anwendungstypen sind { $types }
+action-registration-profile = Ihr Sicherheitsprofil ist { $profile }
 action-create-second-client-secret = Zweites Client Secret für „{ $application }“ erzeugen. Das erste bleibt gültig.
 action-delete-client-secret = Client Secret von „{ $application }“ vom { $day } löschen (UTC; Ende der ID: { $end })
 action-issue-certificate = Nächstes Zertifikat von „{ $application }“ veröffentlichen

@@ -865,6 +865,7 @@ app-action-rotate-key = Sign with another key or certificate
 app-action-revoke-key = Revoke a key or certificate
 app-action-reload-plugins = Reload the plugins
 app-action-roll-back-plugins = Roll back the plugins
+app-action-create-registration-token = Create an initial access token for applications
 app-action-try-component = Try a new component of a plugin
 app-action-apply-manifest = Apply a manifest
 app-action-target = { $action }: { $target }
@@ -1041,6 +1042,15 @@ action-delete-application = Delete the application “{ $application }”
 action-create-recovery-codes = Create new recovery codes for “{ $user }”. Each of them can set up a new phone. The old ones end once the new ones are confirmed
 action-rotate-client-secret = Rotate the client secret of “{ $application }”
 action-create-client-secret = Create a client secret for “{ $application }”
+action-create-registration-token = Create the initial access token “{ $name }”, with which { $count ->
+        [one] { $count } application registers itself
+       *[other] { $count } applications register themselves
+    }, { $daily } on a day, until { $until } (UTC)
+action-registration-scopes = The applications may have the scopes { $scopes }
+action-registration-hosts = Their redirect URIs have the hosts { $hosts }
+action-registration-any-host = Their redirect URIs have any host
+action-registration-types = Their application types are { $types }
+action-registration-profile = Their security profile is { $profile }
 action-create-second-client-secret = Create a second client secret for “{ $application }”. The first one stays valid.
 action-delete-client-secret = Delete the client secret of “{ $application }” from { $day } (UTC; its ID ends with { $end })
 action-issue-certificate = Publish the next certificate of “{ $application }”

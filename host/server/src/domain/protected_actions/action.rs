@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::application_state::{ChangedMember, ClientState, ServiceProviderState};
 use super::manifest_object::ManifestObject;
 use assent_model::administration::ProtectedActionKind;
+use assent_model::client_registration::RegistrationLimits;
 use assent_model::clock::Timestamp;
 use assent_model::group::Assignee;
 use assent_model::id::{AccountId, ClientSecretId, DeviceId, Did, GroupId, UserId};
@@ -133,6 +134,19 @@ pub enum ProtectedAction {
     },
     /// Creates a client with admin scopes.
     CreateApplication(ClientState),
+    /// Creates an initial access token, with which applications register themselves.
+    CreateRegistrationToken {
+        /// The name.
+        name: String,
+        /// The end.
+        expires_at: Timestamp,
+        /// The number of applications in total.
+        quota: u32,
+        /// The number of applications on one day.
+        daily_quota: u32,
+        /// The limits of the applications.
+        limits: RegistrationLimits,
+    },
     /// Updates a client.
     UpdateClient {
         /// The client.
@@ -430,6 +444,7 @@ impl ProtectedAction {
             | Self::AssignAccess { .. }
             | Self::RemoveAssignment { .. }
             | Self::CreateApplication(_)
+            | Self::CreateRegistrationToken { .. }
             | Self::UpdateClient { .. }
             | Self::UpdateServiceProvider { .. }
             | Self::ApplyMetadata { .. }
@@ -476,6 +491,7 @@ impl ProtectedAction {
                 ProtectedActionKind::ChangeAccess
             }
             Self::CreateApplication(_) => ProtectedActionKind::GrantAdminScopes,
+            Self::CreateRegistrationToken { .. } => ProtectedActionKind::CreateRegistrationToken,
             Self::UpdateClient { .. } | Self::UpdateServiceProvider { .. } => {
                 ProtectedActionKind::UpdateApplication
             }
@@ -555,6 +571,7 @@ impl ProtectedAction {
             | Self::ConfirmEmails { .. }
             | Self::CreateInvitationLinks { .. }
             | Self::CreateApplication(_)
+            | Self::CreateRegistrationToken { .. }
             | Self::RotateSigningKeys { .. }
             | Self::RevokeSigningKey { .. }
             | Self::ReloadPlugins

@@ -14,6 +14,7 @@ mod joined;
 mod manifest_object;
 mod manifest_summary;
 mod past_action;
+mod registration_summary;
 mod summary;
 
 pub use action::{

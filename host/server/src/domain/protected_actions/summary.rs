@@ -9,6 +9,7 @@ use super::escape::{quoted_list, unquoted};
 use super::group_summary;
 use super::joined::{in_a_row, sentences};
 use super::manifest_summary;
+use super::registration_summary;
 use crate::messages::Message;
 use assent_model::action_approval::ActionOutline;
 use assent_model::clock::Timestamp;
@@ -205,6 +206,16 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             group_summary::message(action, names.group.as_str(), application)
         }
         A::CreateApplication(client) => application_summary::new_client(client),
+        A::CreateRegistrationToken {
+            name,
+            expires_at,
+            quota,
+            daily_quota,
+            limits,
+        } => {
+            let until = date_and_time(*expires_at);
+            registration_summary::message(name, until, [*quota, *daily_quota], limits)
+        }
         A::UpdateClient {
             application: id,
             before,

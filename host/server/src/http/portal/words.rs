@@ -153,6 +153,7 @@ pub(super) fn activity_message(
         | Event::ConsentWithdrawn
         | Event::RefreshTokenReused => access_activity(entry.event, application()),
         Event::ApplicationCreated
+        | Event::ApplicationRegistered
         | Event::ApplicationDeleted
         | Event::MetadataApplied
         | Event::ClientSecretRotated
@@ -377,6 +378,9 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
         Event::ApplicationCreated => {
             Message::new("activity-application-created").message("application", application)
         }
+        Event::ApplicationRegistered => {
+            Message::new("activity-application-registered").message("application", application)
+        }
         Event::ApplicationDeleted => {
             Message::new("activity-application-deleted").message("application", application)
         }
@@ -454,6 +458,7 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
         Kind::CreateRecoveryCodes => Message::new("app-action-create-recovery-codes"),
         Kind::DeleteApplication => Message::new("app-action-delete-application"),
         Kind::GrantAdminScopes => Message::new("app-action-grant-admin-scopes"),
+        Kind::CreateRegistrationToken => Message::new("app-action-create-registration-token"),
         Kind::UpdateApplication => Message::new("app-action-update-application"),
         Kind::ApplyMetadata => Message::new("app-action-apply-metadata"),
         Kind::RotateClientSecret => Message::new("app-action-rotate-client-secret"),
