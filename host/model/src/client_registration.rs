@@ -69,14 +69,13 @@ impl RegistrationViolation {
 impl RegistrationLimits {
     /// Returns the first setting that exceeds the limits.
     pub fn violation(&self, settings: &OidcSettings) -> Option<RegistrationViolation> {
-        let violation = RegistrationViolation::new;
         if !self.application_types.contains(&settings.application_type) {
             let expected = "the initial access token permits other application types";
-            return Some(violation("application_type", expected));
+            return Some(RegistrationViolation::new("application_type", expected));
         }
         if !settings.scopes.within(&self.scopes) {
             let expected = format!("the initial access token permits {}", self.scopes);
-            return Some(violation("scopes", expected));
+            return Some(RegistrationViolation::new("scopes", expected));
         }
         let uris = [
             ("redirect_uris", &settings.redirect_uris),
@@ -92,15 +91,15 @@ impl RegistrationLimits {
                 "the initial access token permits the hosts {}",
                 hosts.join(", ")
             );
-            return Some(violation(member, expected));
+            return Some(RegistrationViolation::new(member, expected));
         }
         if self.security_profile.is_some() && settings.security_profile != self.security_profile {
             let expected = "the initial access token requires its security profile";
-            return Some(violation("security_profile", expected));
+            return Some(RegistrationViolation::new("security_profile", expected));
         }
         settings.is_service_account().then(|| {
             let expected = "only an owner grants admin scopes";
-            violation("admin_scopes", expected)
+            RegistrationViolation::new("admin_scopes", expected)
         })
     }
 
@@ -114,14 +113,13 @@ impl RegistrationLimits {
 /// Returns the first right that an update of an application by itself would raise. An administrator may have reduced
 /// the rights since the registration.
 pub fn raised_right(before: &OidcSettings, after: &OidcSettings) -> Option<RegistrationViolation> {
-    let violation = RegistrationViolation::new;
     if !after.scopes.within(&before.scopes) {
         let expected = format!("the application has {}; it cannot add others", before.scopes);
-        return Some(violation("scopes", expected));
+        return Some(RegistrationViolation::new("scopes", expected));
     }
     if !after.grant_types.is_subset(&before.grant_types) {
         let expected = "the application cannot add grant types";
-        return Some(violation("grant_types", expected));
+        return Some(RegistrationViolation::new("grant_types", expected));
     }
     // A public subject, or that of another sector, would identify users across applications.
     let sector = |settings: &OidcSettings| match &settings.subject_type {
@@ -130,7 +128,7 @@ pub fn raised_right(before: &OidcSettings, after: &OidcSettings) -> Option<Regis
     };
     (sector(before) != sector(after)).then(|| {
         let expected = "the application cannot change its subject type or its sector";
-        violation("subject_type", expected)
+        RegistrationViolation::new("subject_type", expected)
     })
 }
 

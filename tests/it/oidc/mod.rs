@@ -25,6 +25,7 @@ mod native;
 mod parameters;
 mod pushed_requests;
 pub mod refresh;
+mod registration;
 mod repeats;
 mod request_objects;
 mod sealed_tokens;

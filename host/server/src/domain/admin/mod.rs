@@ -57,7 +57,6 @@ pub use applications::{
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
-pub(crate) use applications::require_known_scopes;
 pub(super) use changes::AuditedSettings;
 pub use claims_preview::{
     ClaimOrigin, Difference, MapperStop, Preview, PreviewComparison, PreviewContent,
@@ -100,7 +99,7 @@ pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use plugins::{ReloadPlugins, RollBackPlugins};
 pub use registration_tokens::{
-    CreateRegistrationToken, DeleteRegistrationToken, registration_tokens,
+    CreateRegistrationToken, DeleteRegistrationToken, registration_scopes, registration_tokens,
 };
 pub use reports::{SettleReport, Settlement, reports, running_cooldowns};
 pub use service_providers::{

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::applications::require_known_scopes;
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::execution::Execution;
 use super::{AdminError, Result, invalid};
@@ -16,7 +17,7 @@ use assent_model::client_registration::{RegistrationLimits, RegistrationToken};
 use assent_model::clock::Timestamp;
 use assent_model::id::RegistrationTokenId;
 use assent_model::name::display_text;
-use assent_model::scope::Scope;
+use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Token;
 use assent_model::token::prefix;
 use assent_store::AdminWrite;
@@ -35,6 +36,15 @@ pub async fn registration_tokens(
     limit: u32,
 ) -> Result<Vec<RegistrationToken>> {
     Ok(services.store.registration_tokens(after, limit).await?)
+}
+
+/// Returns the scopes with these names.
+///
+/// # Errors
+/// [`AdminError::Invalid`] with the first unknown name.
+pub fn registration_scopes(names: &[String]) -> Result<Scopes> {
+    require_known_scopes("scopes", names.iter().map(String::as_str))?;
+    Ok(Scopes::parse_known(&names.join(" ")))
 }
 
 assent_model::admin_command! {

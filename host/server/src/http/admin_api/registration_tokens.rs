@@ -13,16 +13,14 @@ use super::context::Context;
 use super::input::{Body, List, Page, Query, id_of};
 use super::routes::Area;
 use crate::domain::Services;
-use crate::domain::admin::{
-    self, CreateRegistrationToken, DeleteRegistrationToken, require_known_scopes,
-};
+use crate::domain::admin::{self, CreateRegistrationToken, DeleteRegistrationToken};
 use crate::domain::audit::{moment, moment_text};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application_type::ApplicationType;
 use assent_model::client_registration::{RegistrationLimits, RegistrationToken};
-use assent_model::scope::{Scope, Scopes};
+use assent_model::scope::Scope;
 
 pub(super) fn routes() -> Area {
     Area::new()
@@ -179,10 +177,7 @@ async fn create(
     let standard = RegistrationLimits::default();
     let scopes = match &new.scopes {
         None => standard.scopes,
-        Some(names) => {
-            require_known_scopes("scopes", names.iter().map(String::as_str))?;
-            Scopes::parse_known(&names.join(" "))
-        }
+        Some(names) => admin::registration_scopes(names)?,
     };
     let command = CreateRegistrationToken {
         name: new.name,

@@ -202,7 +202,9 @@ pub(super) fn activity_message(
         | Event::DatabaseRestored
         | Event::TestSignInStarted
         | Event::TestSignInEnded
-        | Event::AdminTokenCreated => plain_activity(entry.event),
+        | Event::AdminTokenCreated
+        | Event::RegistrationTokenCreated
+        | Event::RegistrationTokenDeleted => plain_activity(entry.event),
     }
 }
 
@@ -368,6 +370,8 @@ const fn plain_activity(event: Event) -> Message {
         Event::TestSignInStarted => Message::new("activity-test-sign-in-started"),
         Event::TestSignInEnded => Message::new("activity-test-sign-in-ended"),
         Event::AdminTokenCreated => Message::new("activity-admin-token-created"),
+        Event::RegistrationTokenCreated => Message::new("activity-registration-token-created"),
+        Event::RegistrationTokenDeleted => Message::new("activity-registration-token-deleted"),
         _ => Message::new("activity-key-revoked"),
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::admin::changes::{AuditedSettings, application_deletion, clien
 use crate::domain::admin::execution::{Execution, Recorder};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::signing_keys;
-use crate::domain::{InternalError, Services};
+use crate::domain::Services;
 use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application::{Application, OidcSettings, RegisteredApplication};
 use assent_model::application_type::ApplicationType;
@@ -57,7 +57,7 @@ pub struct RegisteredClient {
 pub async fn registration_token(
     services: &Services,
     text: &str,
-) -> Result<Option<RegistrationToken>, InternalError> {
+) -> Result<Option<RegistrationToken>> {
     let Ok(token) = Token::parse_for_people(prefix::INITIAL_ACCESS, text) else {
         return Ok(None);
     };
@@ -71,7 +71,7 @@ pub async fn client_registration(
     services: &Services,
     id: &Did,
     text: &str,
-) -> Result<Option<ClientRegistration>, InternalError> {
+) -> Result<Option<ClientRegistration>> {
     let Some(token) = Token::parse(prefix::REGISTRATION_ACCESS, text) else {
         return Ok(None);
     };
@@ -129,7 +129,7 @@ pub async fn register_client(
     );
     let entry = entry.in_application(application.id.clone());
     let entry = AuditedSettings::of_client(&application).creation_entry(entry);
-    let write = AdminWrite::RegisterClient(application.clone(), registration.clone());
+    let write = AdminWrite::RegisterClient(application.clone(), Box::new(registration.clone()));
     must_be_done(recorder.write(vec![(write, vec![entry])]).await?)?;
     tracing::info!(
         application = %application.id, token = %token.id,
@@ -192,7 +192,7 @@ pub async fn update_registered_client(
         let own = std::mem::take(entries).into_iter();
         *entries = own.map(|entry| named(entry, source)).collect();
     }
-    let write = AdminWrite::UpdateRegistration(registration.clone());
+    let write = AdminWrite::UpdateRegistration(Box::new(registration.clone()));
     writes.push((write, Vec::new()));
     must_be_done(recorder.write(writes).await?)?;
     after.version += 1;

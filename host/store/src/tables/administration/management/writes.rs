@@ -46,9 +46,9 @@ pub enum AdminWrite {
     /// Deletes this version of an application with its accounts, which ends its tokens.
     DeleteApplication(Did, i64),
     /// Adds a client that registered itself, and counts it for its initial access token.
-    RegisterClient(Application, ClientRegistration),
+    RegisterClient(Application, Box<ClientRegistration>),
     /// Replaces the metadata of a registration.
-    UpdateRegistration(ClientRegistration),
+    UpdateRegistration(Box<ClientRegistration>),
     /// Deletes this version of a client that registered itself before this time, if it is not used.
     DeleteUnusedClient(Application, Timestamp),
     /// Adds an initial access token.
