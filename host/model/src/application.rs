@@ -228,7 +228,9 @@ impl InitiateLoginUri {
         const TARGET: &str = "target_link_uri";
         let mut address = self.with_issuer(issuer);
         if self.0.query_pairs().all(|(name, _)| name != TARGET) {
-            address.query_pairs_mut().append_pair(TARGET, target.as_str());
+            address
+                .query_pairs_mut()
+                .append_pair(TARGET, target.as_str());
         }
         address
     }

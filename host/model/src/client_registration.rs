@@ -104,8 +104,10 @@ impl RegistrationLimits {
     }
 
     fn has_hosts(&self, uris: &[RedirectUri]) -> bool {
-        let is_permitted =
-            |uri: &RedirectUri| uri.host().is_some_and(|host| self.redirect_hosts.contains(&host));
+        let is_permitted = |uri: &RedirectUri| {
+            uri.host()
+                .is_some_and(|host| self.redirect_hosts.contains(&host))
+        };
         self.redirect_hosts.is_empty() || uris.iter().all(is_permitted)
     }
 }
@@ -114,7 +116,10 @@ impl RegistrationLimits {
 /// the rights since the registration.
 pub fn raised_right(before: &OidcSettings, after: &OidcSettings) -> Option<RegistrationViolation> {
     if !after.scopes.within(&before.scopes) {
-        let expected = format!("the application has {}; it cannot add others", before.scopes);
+        let expected = format!(
+            "the application has {}; it cannot add others",
+            before.scopes
+        );
         return Some(RegistrationViolation::new("scopes", expected));
     }
     if !after.grant_types.is_subset(&before.grant_types) {
@@ -174,7 +179,9 @@ impl ExhaustedQuota {
     /// Returns the reason in words.
     pub const fn text(self) -> &'static str {
         match self {
-            Self::Total => "the initial access token has registered its largest number of applications",
+            Self::Total => {
+                "the initial access token has registered its largest number of applications"
+            }
             Self::Daily => {
                 "the initial access token has registered its largest number of applications of this day; try again \
                  tomorrow (UTC)"

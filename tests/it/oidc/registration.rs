@@ -11,9 +11,7 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{
-    Application, Browser, Database, Json, Respond, TestHost, Text, http_client,
-};
+use crate::harness::{Application, Browser, Database, Json, Respond, TestHost, Text, http_client};
 
 /// The settings with registration.
 pub(super) const ENABLED: &str = "[oidc.registration]\nenabled = true\n";
@@ -204,7 +202,11 @@ async fn no_secret_is_stored(database: Database) {
     }
     let events = it
         .host
-        .admin_ok(Method::GET, "/audit?event=application.registered", Value::Null)
+        .admin_ok(
+            Method::GET,
+            "/audit?event=application.registered",
+            Value::Null,
+        )
         .await;
     let detail = &events["items"][0]["detail"];
     assert_eq!(detail["registration_token_name"], "Partners", "{events}");

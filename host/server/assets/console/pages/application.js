@@ -31,6 +31,7 @@ import { storageText } from './client_secrets.js';
 import { credentials } from './credentials.js';
 import { guide } from './guide.js';
 import { managementNotice } from './management.js';
+import { registrationNotice } from './registration_tokens.js';
 import { metadataOf } from './metadata.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { security } from './security.js';
@@ -78,6 +79,7 @@ function page(content) {
       tabs('Parts of the application', links),
       !value.enabled && notice('This application is disabled. No user can sign in to it.', 'warn'),
       managementNotice(value.managed_by),
+      value.protocol !== 'saml' && registrationNotice(value.registered_by),
       ...(handover.notes ?? []).map((note) => notice(apiSentence(note), 'warn')),
       ...(await content(value, version, context)),
     );

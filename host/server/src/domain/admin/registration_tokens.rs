@@ -11,7 +11,7 @@ use super::execution::Execution;
 use super::{AdminError, Result, invalid};
 use crate::domain::Services;
 use crate::domain::audit::moment_text;
-use crate::domain::protected_actions::ProtectedAction;
+use crate::domain::protected_actions::{NewRegistrationToken, ProtectedAction};
 use assent_model::audit::Event;
 use assent_model::client_registration::{RegistrationLimits, RegistrationToken};
 use assent_model::clock::Timestamp;
@@ -71,13 +71,13 @@ impl AdminCommand for CreateRegistrationToken {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Self>> {
         let authorization = context.caller.authorize_application_writes()?;
         let checked = self.checked(context.services.now())?;
-        let action = ProtectedAction::CreateRegistrationToken {
+        let action = ProtectedAction::CreateRegistrationToken(NewRegistrationToken {
             name: checked.name.clone(),
             expires_at: checked.expires_at,
             quota: checked.quota,
             daily_quota: checked.daily_quota,
             limits: checked.limits.clone(),
-        };
+        });
         Ok(Planned::protected(authorization, checked, action))
     }
 
@@ -110,7 +110,10 @@ impl AdminCommand for CreateRegistrationToken {
             .with("expires_at", moment_text(stored.expires_at))
             .with("quota", stored.quota)
             .with("daily_quota", stored.daily_quota)
-            .with("limits", serde_json::to_value(&stored.limits).unwrap_or_default());
+            .with(
+                "limits",
+                serde_json::to_value(&stored.limits).unwrap_or_default(),
+            );
         let write = AdminWrite::InsertRegistrationToken(stored.clone());
         let written = recorder.write(vec![(write, vec![entry])]).await?;
         Ok(written.map(|()| {
@@ -123,9 +126,8 @@ impl AdminCommand for CreateRegistrationToken {
 impl CreateRegistrationToken {
     /// Returns the command in its stored form.
     fn checked(&self, now: Timestamp) -> Result<Self> {
-        let name = display_text(&self.name, 120).ok_or_else(|| {
-            invalid("name", "use 1 to 120 characters without control characters")
-        })?;
+        let name = display_text(&self.name, 120)
+            .ok_or_else(|| invalid("name", "use 1 to 120 characters without control characters"))?;
         if self.expires_at <= now || self.expires_at > now + LONGEST {
             return Err(invalid(
                 "expires_at",

@@ -116,7 +116,10 @@ pub async fn login_address(
     let settings = &client.settings;
     let is_own = |target: &&Url| {
         let origin = target.origin().ascii_serialization();
-        let mut origins = settings.redirect_uris.iter().filter_map(RedirectUri::origin);
+        let mut origins = settings
+            .redirect_uris
+            .iter()
+            .filter_map(RedirectUri::origin);
         origins.any(|own| own == origin)
     };
     let target = target.filter(is_own);

@@ -14,6 +14,21 @@ use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 use assent_model::user::{ConsoleRole, User};
 
+/// An initial access token, with which applications register themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewRegistrationToken {
+    /// The name.
+    pub name: String,
+    /// The end.
+    pub expires_at: Timestamp,
+    /// The number of applications in total.
+    pub quota: u32,
+    /// The number of applications on one day.
+    pub daily_quota: u32,
+    /// The limits of the applications.
+    pub limits: RegistrationLimits,
+}
+
 /// An action that needs an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -135,18 +150,7 @@ pub enum ProtectedAction {
     /// Creates a client with admin scopes.
     CreateApplication(ClientState),
     /// Creates an initial access token, with which applications register themselves.
-    CreateRegistrationToken {
-        /// The name.
-        name: String,
-        /// The end.
-        expires_at: Timestamp,
-        /// The number of applications in total.
-        quota: u32,
-        /// The number of applications on one day.
-        daily_quota: u32,
-        /// The limits of the applications.
-        limits: RegistrationLimits,
-    },
+    CreateRegistrationToken(NewRegistrationToken),
     /// Updates a client.
     UpdateClient {
         /// The client.
@@ -444,7 +448,7 @@ impl ProtectedAction {
             | Self::AssignAccess { .. }
             | Self::RemoveAssignment { .. }
             | Self::CreateApplication(_)
-            | Self::CreateRegistrationToken { .. }
+            | Self::CreateRegistrationToken(_)
             | Self::UpdateClient { .. }
             | Self::UpdateServiceProvider { .. }
             | Self::ApplyMetadata { .. }
@@ -491,7 +495,7 @@ impl ProtectedAction {
                 ProtectedActionKind::ChangeAccess
             }
             Self::CreateApplication(_) => ProtectedActionKind::GrantAdminScopes,
-            Self::CreateRegistrationToken { .. } => ProtectedActionKind::CreateRegistrationToken,
+            Self::CreateRegistrationToken(_) => ProtectedActionKind::CreateRegistrationToken,
             Self::UpdateClient { .. } | Self::UpdateServiceProvider { .. } => {
                 ProtectedActionKind::UpdateApplication
             }
@@ -571,7 +575,7 @@ impl ProtectedAction {
             | Self::ConfirmEmails { .. }
             | Self::CreateInvitationLinks { .. }
             | Self::CreateApplication(_)
-            | Self::CreateRegistrationToken { .. }
+            | Self::CreateRegistrationToken(_)
             | Self::RotateSigningKeys { .. }
             | Self::RevokeSigningKey { .. }
             | Self::ReloadPlugins

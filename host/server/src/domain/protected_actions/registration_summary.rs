@@ -1,28 +1,25 @@
 //! The summary of a new initial access token, with which applications register themselves.
 
+use super::action::NewRegistrationToken;
 use super::escape::{quoted_list, unquoted};
 use super::joined::sentences;
+use super::moments::date_and_time;
 use crate::messages::Message;
 use assent_model::client_registration::RegistrationLimits;
 
-/// Returns the summary of a token with this name, this last day and these quotas.
-pub(super) fn message(
-    name: &str,
-    until: String,
-    [quota, daily_quota]: [u32; 2],
-    limits: &RegistrationLimits,
-) -> Message {
+/// Returns the summary of a new token, with all limits of the applications.
+pub(super) fn message(token: &NewRegistrationToken) -> Message {
     let RegistrationLimits {
         scopes,
         redirect_hosts,
         security_profile,
         application_types,
-    } = limits;
-    let token = Message::new("action-create-registration-token")
-        .text("name", unquoted(name))
-        .text("until", until)
-        .number("count", i64::from(quota))
-        .number("daily", i64::from(daily_quota));
+    } = &token.limits;
+    let creation = Message::new("action-create-registration-token")
+        .text("name", unquoted(&token.name))
+        .text("until", date_and_time(token.expires_at))
+        .number("count", i64::from(token.quota))
+        .number("daily", i64::from(token.daily_quota));
     let scopes = Message::new("action-registration-scopes").text("scopes", scopes.to_string());
     let hosts = match redirect_hosts.is_empty() {
         true => Message::new("action-registration-any-host"),
@@ -37,5 +34,5 @@ pub(super) fn message(
     let profile = security_profile.map(|profile| {
         Message::new("action-registration-profile").text("profile", profile.as_str())
     });
-    sentences([token, scopes, hosts, types].into_iter().chain(profile))
+    sentences([creation, scopes, hosts, types].into_iter().chain(profile))
 }

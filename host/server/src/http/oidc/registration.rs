@@ -100,8 +100,7 @@ pub(crate) async fn read(
 ) -> Response {
     let reply = async {
         let authorization = caller.authorization.as_deref();
-        let registration =
-            requests::registration(&services, &application, authorization).await?;
+        let registration = requests::registration(&services, &application, authorization).await?;
         let metadata = requests::read(&services, &registration).await?;
         Ok(with_token(metadata, authorization).into_response())
     };
@@ -117,8 +116,7 @@ pub(crate) async fn update(
 ) -> Response {
     let reply = async {
         let authorization = caller.authorization.as_deref();
-        let registration =
-            requests::registration(&services, &application, authorization).await?;
+        let registration = requests::registration(&services, &application, authorization).await?;
         let body = match body_of(&services, request).await {
             Ok(body) => body,
             Err(rejection) => return Ok(rejection),
@@ -137,8 +135,7 @@ pub(crate) async fn delete(
 ) -> Response {
     let reply = async {
         let authorization = caller.authorization.as_deref();
-        let registration =
-            requests::registration(&services, &application, authorization).await?;
+        let registration = requests::registration(&services, &application, authorization).await?;
         requests::delete(&services, &registration, caller.from).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };

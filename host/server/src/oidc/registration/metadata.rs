@@ -50,7 +50,9 @@ pub fn document(body: &[u8]) -> Result<Map<String, Value>> {
                 .all(|(name, value)| !name.contains('\0') && is_storable(value, DEEPEST));
             match is_storable {
                 true => Ok(members),
-                false => Err(invalid("the body is nested too deeply, or has the character NUL")),
+                false => Err(invalid(
+                    "the body is nested too deeply, or has the character NUL",
+                )),
             }
         }
         Ok(_) | Err(_) => Err(invalid("the body must be a JSON object")),
@@ -125,7 +127,10 @@ pub fn request_of(
         (None, MetadataUse::Update) => {}
     }
     if let Some(scope) = metadata.text("scope")? {
-        set("scopes", json!(scope.split_ascii_whitespace().collect::<Vec<_>>()));
+        set(
+            "scopes",
+            json!(scope.split_ascii_whitespace().collect::<Vec<_>>()),
+        );
     }
     set("redirect_uris", json!(redirect_uris));
     for name in ["post_logout_redirect_uris", "request_uris"] {
@@ -211,9 +216,7 @@ impl<'a> MetadataMethod<'a> {
 
 /// Returns the application type and the authentication method. A web application without authentication is a
 /// single-page application.
-fn type_and_method<'a>(
-    metadata: &Metadata<'a>,
-) -> Result<(ApplicationType, MetadataMethod<'a>)> {
+fn type_and_method<'a>(metadata: &Metadata<'a>) -> Result<(ApplicationType, MetadataMethod<'a>)> {
     const TYPE: &str = "application_type";
     const METHOD: &str = "token_endpoint_auth_method";
     let method = metadata.text(METHOD)?;
@@ -245,10 +248,12 @@ fn grant_types(metadata: &Metadata<'_>) -> Result<Vec<&'static str>> {
         .iter()
         .map(|name| known(name).map(|known| known.as_str()))
         .collect();
-    let grants = grants.filter(|grants| grants.contains(&code)).ok_or_else(|| {
-        let expected = "expected authorization_code, or authorization_code and refresh_token";
-        RegistrationError::of_member(GRANTS, expected)
-    })?;
+    let grants = grants
+        .filter(|grants| grants.contains(&code))
+        .ok_or_else(|| {
+            let expected = "expected authorization_code, or authorization_code and refresh_token";
+            RegistrationError::of_member(GRANTS, expected)
+        })?;
     match metadata.texts(RESPONSES)?.as_deref() {
         None | Some(["code"]) => Ok(grants),
         Some(_) => Err(RegistrationError::of_member(RESPONSES, "expected code")),
@@ -281,10 +286,7 @@ fn requirements(
 }
 
 /// Returns the members about the application's keys.
-fn keys(
-    metadata: &Metadata<'_>,
-    method: MetadataMethod<'_>,
-) -> Result<Vec<(&'static str, Value)>> {
+fn keys(metadata: &Metadata<'_>, method: MetadataMethod<'_>) -> Result<Vec<(&'static str, Value)>> {
     let (jwks, uri) = (metadata.value("jwks"), metadata.text("jwks_uri")?);
     if jwks.is_some() && uri.is_some() {
         let expected = "expected one of jwks and jwks_uri (RFC 7591 section 2)";
@@ -316,7 +318,10 @@ fn certificates_of(jwks: &Value) -> String {
     let first = |key: &Value| Some(key.get("x5c")?.get(0)?.as_str()?.to_owned());
     let certificates = keys.into_iter().flatten().filter_map(first);
     let pem = |text: String| {
-        let text: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        let text: Vec<u8> = text
+            .bytes()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
         let lines: Vec<String> = text
             .chunks(64)
             .map(|line| String::from_utf8_lossy(line).into_owned())

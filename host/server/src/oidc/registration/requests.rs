@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::error::RegistrationError;
 use super::metadata::{self, MetadataUse};
 use super::{response, sector, software_statement};
+use crate::domain::admin::RegistrationRequest;
 use crate::domain::{InternalError, Services, admin};
 use crate::oidc::bearer::{TokenScheme, token_of};
 use assent_model::application::Application;
@@ -69,13 +70,21 @@ pub async fn register(
 ) -> Result<Value> {
     let sent = software_statement::merged(services, metadata::document(body)?).await?;
     let mut request = metadata::request_of(&sent, MetadataUse::Registration)?;
+    must_be_supported(services, &request)?;
     let redirect_uris = request.members.get("redirect_uris");
     let proven = sector::proven_sector(services, &sent, redirect_uris).await?;
     let is_pairwise = request.members.get("subject_type") == Some(&json!("pairwise"));
     if let Some(host) = proven.filter(|_| is_pairwise) {
-        request.members.insert("sector_identifier".to_owned(), json!(host));
+        request
+            .members
+            .insert("sector_identifier".to_owned(), json!(host));
     }
-    let scopes: Vec<&str> = token.limits.scopes.iter().map(|scope| scope.as_str()).collect();
+    let scopes: Vec<&str> = token
+        .limits
+        .scopes
+        .iter()
+        .map(|scope| scope.as_str())
+        .collect();
     let standard = || json!(scopes);
     request.members.entry("scopes").or_insert_with(standard);
     let (registered, access) = admin::register_client(services, token, from, request).await?;
@@ -116,6 +125,7 @@ pub async fn update(
     let known = known(services, &registration).await?;
     let sent = software_statement::merged(services, sent).await?;
     let request = metadata::request_of(&sent, MetadataUse::Update)?;
+    must_be_supported(services, &request)?;
     let redirect_uris = request.members.get("redirect_uris");
     let proven = sector::proven_sector(services, &sent, redirect_uris).await?;
     sector::must_stay(&known.settings, &sent, redirect_uris, proven.as_deref())?;
@@ -141,14 +151,28 @@ pub async fn delete(
     Ok(admin::delete_registered_client(services, registration, from).await?)
 }
 
-/// Checks that an update names the application, and no other client secret (RFC 7592 section 2.2).
+/// Rejects an authentication method with a certificate on a server that receives none.
+fn must_be_supported(services: &Services, request: &RegistrationRequest) -> Result<()> {
+    const METHOD: &str = "token_endpoint_auth_method";
+    let is_certificate = request.members.get(METHOD) == Some(&json!("tls_client_certificate"));
+    match is_certificate && !services.settings.http.receives_certificates() {
+        true => {
+            let expected = "this server receives no client certificates";
+            Err(RegistrationError::of_member(METHOD, expected))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Checks that an update names the application (RFC 7592 section 2.2).
 fn must_name(registration: &ClientRegistration, sent: &Map<String, Value>) -> Result<()> {
-    let is_own = sent.get("client_id") == Some(&json!(registration.application.as_str()));
-    let expected = match is_own {
-        false => ("client_id", "expected the client_id of the registration"),
-        true => return Ok(()),
-    };
-    Err(RegistrationError::of_member(expected.0, expected.1))
+    match sent.get("client_id") == Some(&json!(registration.application.as_str())) {
+        true => Ok(()),
+        false => Err(RegistrationError::of_member(
+            "client_id",
+            "expected the client_id of the registration",
+        )),
+    }
 }
 
 async fn known(services: &Services, registration: &ClientRegistration) -> Result<Application> {

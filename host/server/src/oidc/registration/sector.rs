@@ -40,7 +40,9 @@ pub(super) async fn proven_sector(
     let listed: Vec<String> = (fetched.status == 200)
         .then(|| serde_json::from_slice(bytes_without_mark(&fetched.body)).ok())
         .flatten()
-        .ok_or_else(|| invalid("expected a document that is a list of redirect URIs, with the status 200"))?;
+        .ok_or_else(|| {
+            invalid("expected a document that is a list of redirect URIs, with the status 200")
+        })?;
     let mut uris = redirect_uris
         .and_then(Value::as_array)
         .into_iter()
@@ -87,7 +89,10 @@ pub(super) fn must_stay(
     }
     let is_within = |uri: &Value| {
         let text = uri.as_str().unwrap_or_default();
-        let is_known = settings.redirect_uris.iter().any(|known| known.as_str() == text);
+        let is_known = settings
+            .redirect_uris
+            .iter()
+            .any(|known| known.as_str() == text);
         let host = || Url::parse(text).ok()?.host_str().map(str::to_owned);
         is_known || host().as_deref() == Some(sector)
     };
@@ -101,4 +106,3 @@ pub(super) fn must_stay(
         false => fail(),
     }
 }
-

@@ -50,7 +50,9 @@ pub(super) async fn merged(
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are exact")]
     let now = now as f64;
     if time("exp").is_some_and(|end| end <= now) || time("nbf").is_some_and(|start| start > now) {
-        return Err(invalid("the software statement has expired, or is not valid yet"));
+        return Err(invalid(
+            "the software statement has expired, or is not valid yet",
+        ));
     }
     for (name, value) in claims {
         if name != MEMBER && !OF_TOKEN.contains(&name.as_str()) {
@@ -73,7 +75,9 @@ async fn keys_of(trusted: &SoftwareStatementKeys) -> Option<ClientKeys> {
     }
     let path = trusted.jwks_file.as_ref()?;
     let keys = async {
-        let text = tokio::fs::read(path).await.map_err(|error| error.to_string())?;
+        let text = tokio::fs::read(path)
+            .await
+            .map_err(|error| error.to_string())?;
         let set = serde_json::from_slice::<Value>(&text).map_err(|error| error.to_string())?;
         client::keys_of_set(&set).map_err(|error| error.to_string())
     };

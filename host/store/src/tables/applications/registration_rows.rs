@@ -28,9 +28,8 @@ impl TryFrom<RegistrationTokenRow> for RegistrationToken {
     type Error = StoreError;
     fn try_from(row: RegistrationTokenRow) -> Result<Self> {
         let at = |column| cell("registration_tokens", column, &row.id);
-        let count = |number: i64, column| {
-            u32::try_from(number).map_err(|_| at(column).unexpected())
-        };
+        let count =
+            |number: i64, column| u32::try_from(number).map_err(|_| at(column).unexpected());
         Ok(Self {
             id: parse(&row.id, at("id"))?,
             digest: digest(&row.digest, at("digest"))?,

@@ -69,7 +69,10 @@ impl Store {
     }
 
     /// The registration of an application that registered itself.
-    pub async fn client_registration(&self, application: &Did) -> Result<Option<ClientRegistration>> {
+    pub async fn client_registration(
+        &self,
+        application: &Did,
+    ) -> Result<Option<ClientRegistration>> {
         sql::query_as::<ClientRegistrationRow>(sql::statement!(
             "SELECT ",
             ClientRegistrationRow::COLUMNS,

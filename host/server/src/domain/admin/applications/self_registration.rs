@@ -10,11 +10,11 @@ use super::commands::new_client;
 use super::document::ClientChange;
 use super::queries::application;
 use super::secrets::{forget_unfit_secrets, replace_secrets};
+use crate::domain::Services;
 use crate::domain::admin::changes::{AuditedSettings, application_deletion, client_update};
 use crate::domain::admin::execution::{Execution, Recorder};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::signing_keys;
-use crate::domain::Services;
 use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application::{Application, OidcSettings, RegisteredApplication};
 use assent_model::application_type::ApplicationType;
@@ -130,7 +130,7 @@ pub async fn register_client(
     let entry = entry.in_application(application.id.clone());
     let entry = AuditedSettings::of_client(&application).creation_entry(entry);
     let write = AdminWrite::RegisterClient(application.clone(), Box::new(registration.clone()));
-    must_be_done(recorder.write(vec![(write, vec![entry])]).await?)?;
+    must_be_done(&recorder.write(vec![(write, vec![entry])]).await?)?;
     tracing::info!(
         application = %application.id, token = %token.id,
         "application registered itself"
@@ -194,7 +194,7 @@ pub async fn update_registered_client(
     }
     let write = AdminWrite::UpdateRegistration(Box::new(registration.clone()));
     writes.push((write, Vec::new()));
-    must_be_done(recorder.write(writes).await?)?;
+    must_be_done(&recorder.write(writes).await?)?;
     after.version += 1;
     tracing::info!(application = %after.id, "application updated itself");
     Ok(RegisteredClient {
@@ -225,7 +225,7 @@ pub async fn delete_registered_client(
             .map(|entry| named(entry, &registration.source))
             .collect();
     }
-    must_be_done(recorder.write(writes).await?)?;
+    must_be_done(&recorder.write(writes).await?)?;
     tracing::info!(application = %id, "application deleted itself");
     Ok(())
 }
@@ -329,7 +329,7 @@ fn must_be_permitted(violation: Option<RegistrationViolation>) -> Result<()> {
     }
 }
 
-fn must_be_done(execution: Execution<()>) -> Result<()> {
+fn must_be_done(execution: &Execution<()>) -> Result<()> {
     match execution {
         Execution::Done(()) => Ok(()),
         Execution::Overtaken => Err(AdminError::Conflict(
