@@ -45,7 +45,9 @@ fuzz_target!(|input: &[u8]| {
         let grants = members["grant_types"].as_array().map_or(0, Vec::len);
         assert!(grants > 0, "no grant type: {members:?}");
         assert!(
-            !members["grant_types"].to_string().contains("client_credentials"),
+            !members["grant_types"]
+                .to_string()
+                .contains("client_credentials"),
             "a grant of administrators was accepted: {members:?}"
         );
         // An update reduces no requirement.

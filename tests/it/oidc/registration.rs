@@ -2,6 +2,7 @@
 //! module.
 
 mod attacks;
+mod certificates;
 mod lifecycle;
 mod quotas;
 mod statements;

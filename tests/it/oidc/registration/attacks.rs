@@ -25,7 +25,9 @@ async fn a_registration_needs_an_initial_access_token() {
         post().bearer_auth(format!("{}x", it.token)),
         post().bearer_auth(&it.host.token),
         post().bearer_auth(client["registration_access_token"].text()),
-        post().query(&[("access_token", it.token.as_str())]),
+        http_client()
+            .post(format!("{url}?access_token={}", it.token))
+            .json(&body),
     ] {
         let response = request.send().await.expect("a response");
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
@@ -222,4 +224,35 @@ async fn many_registrations_end_at_the_quota() {
     let registered = listed["items"].as_array().expect("a list").iter();
     let own = registered.filter(|item| item["registered_by"]["token_name"] == "Partners");
     assert_eq!(own.count(), 20);
+}
+
+/// An outage of the database can be retried.
+#[tokio::test]
+async fn an_outage_is_retryable() {
+    let it = fixture().await;
+    let client = it.registered(json!({})).await;
+    it.host.host.store.close().await;
+    let (status, answer) = it.register(json!({})).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{answer}");
+    assert_eq!(answer["error"], "temporarily_unavailable");
+    let (status, answer) = it.call(Method::GET, &client, Value::Null).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{answer}");
+}
+
+/// The calls of one network are limited, as at the other endpoints for applications.
+#[tokio::test]
+async fn calls_of_a_network_are_limited() {
+    let settings = format!(
+        "{ENABLED}[rate_limits]\ntoken_requests_per_ip = {{ per_minute = 1, burst = 3 }}\n"
+    );
+    let it = fixture_with(Database::Sqlite, &settings, json!({})).await;
+    for expected in [
+        StatusCode::UNAUTHORIZED,
+        StatusCode::UNAUTHORIZED,
+        StatusCode::UNAUTHORIZED,
+        StatusCode::TOO_MANY_REQUESTS,
+    ] {
+        let (status, answer) = it.register_with("ia_unknown", json!({})).await;
+        assert_eq!(status, expected, "{answer}");
+    }
 }
