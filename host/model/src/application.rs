@@ -209,6 +209,19 @@ impl InitiateLoginUri {
         address.query_pairs_mut().append_pair("iss", issuer);
         address
     }
+
+    /// Returns the address for the browser with the issuer, and with the page that the application shows after the
+    /// sign-in (`target_link_uri`), unless the registered address names one.
+    pub fn with_target(&self, issuer: &str, target: &Url) -> Url {
+        const TARGET: &str = "target_link_uri";
+        let mut address = self.with_issuer(issuer);
+        if self.0.query_pairs().all(|(name, _)| name != TARGET) {
+            address
+                .query_pairs_mut()
+                .append_pair(TARGET, target.as_str());
+        }
+        address
+    }
 }
 
 /// An OpenID Connect client.

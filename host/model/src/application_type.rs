@@ -16,6 +16,15 @@ pub enum ApplicationType {
 }
 
 impl ApplicationType {
+    /// Returns the name in the admin API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Web => "web",
+            Self::Spa => "spa",
+            Self::Native => "native",
+        }
+    }
+
     /// Whether the application authenticates at the token endpoint.
     pub const fn is_confidential(self) -> bool {
         matches!(self, Self::Web)

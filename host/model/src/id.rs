@@ -165,6 +165,8 @@ ids! {
     TestSignInId;
     /// A client secret of an application. The identifier itself is not secret.
     ClientSecretId;
+    /// An initial access token, with which applications register themselves.
+    RegistrationTokenId;
 }
 
 ids! {

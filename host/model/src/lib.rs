@@ -13,6 +13,7 @@ pub mod certificate_name;
 pub mod change;
 pub mod claims_request;
 pub mod client_auth;
+pub mod client_registration;
 pub mod client_secret;
 pub mod clock;
 pub mod colour;

@@ -33,6 +33,10 @@ pub mod prefix {
     pub const ENROLMENT: &str = "en";
     /// The reference to a pushed authorization request.
     pub const PUSHED_REQUEST: &str = "pr";
+    /// An initial access token, with which applications register themselves.
+    pub const INITIAL_ACCESS: &str = "ia";
+    /// The registration access token of an application that registered itself.
+    pub const REGISTRATION_ACCESS: &str = "ra";
     /// The token in the QR code of a login page.
     pub const LOGIN_CODE: &str = "lc";
 }

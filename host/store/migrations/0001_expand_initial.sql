@@ -150,6 +150,41 @@ CREATE TABLE application_use (
 --sqlite WITHOUT ROWID
 ;
 
+-- Initial access tokens, with which applications register themselves (RFC 7591).
+CREATE TABLE registration_tokens (
+    id          TEXT   NOT NULL PRIMARY KEY,
+    digest      TEXT   NOT NULL,
+    name        TEXT   NOT NULL,
+    -- The id of the administrator, operator token or service account.
+    created_by  TEXT,
+    created_at  BIGINT NOT NULL,
+    expires_at  BIGINT NOT NULL,
+    -- The numbers of applications that it may register in total, and on one day (UTC).
+    quota       BIGINT NOT NULL,
+    daily_quota BIGINT NOT NULL,
+    used        BIGINT NOT NULL DEFAULT 0,
+    -- The number on `day`, which is the day of the last registration since the epoch.
+    used_on_day BIGINT NOT NULL DEFAULT 0,
+    day         BIGINT NOT NULL DEFAULT 0,
+    -- JSON: the limits of the applications.
+    limits      TEXT   NOT NULL
+);
+
+-- The applications that registered themselves.
+CREATE TABLE client_registrations (
+    application_id TEXT   NOT NULL PRIMARY KEY REFERENCES applications (id) ON DELETE CASCADE,
+    -- The digest of the registration access token.
+    digest         TEXT   NOT NULL,
+    -- The initial access token, which may be deleted, and its name at that time.
+    token_id       TEXT   NOT NULL,
+    token_name     TEXT   NOT NULL,
+    registered_at  BIGINT NOT NULL,
+    -- JSON: the limits of that token, which stay in force for updates.
+    limits         TEXT   NOT NULL,
+    -- JSON: the accepted metadata without a setting of the application.
+    metadata       TEXT   NOT NULL
+);
+
 -- When an application last used each of its client secrets. Each instance writes it at most once a minute.
 CREATE TABLE client_secret_use (
     secret_id      TEXT   NOT NULL PRIMARY KEY,

@@ -53,6 +53,9 @@ pub enum StoreError {
     /// No owner who may sign in would remain; nothing was done.
     #[error("the user is the last owner that can sign in")]
     LastOwner,
+    /// The initial access token registers no further application now; nothing was done.
+    #[error("the initial access token registers no further application now")]
+    QuotaExhausted,
     /// There is no such object, or it ended before; nothing was done.
     #[error("there is no such {0}")]
     Missing(&'static str),

@@ -97,6 +97,8 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/oidc/token/introspection", TOKENS),
     ("/oidc/token/revocation", SMALL),
     ("/oidc/par", SMALL),
+    ("/oidc/register", TOKENS),
+    ("/oidc/register/{client_id}", TOKENS),
     (
         "/openapi.json",
         Choice::Never("a document that programs read once"),

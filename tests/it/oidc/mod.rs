@@ -27,6 +27,7 @@ mod parameters;
 mod pushed_requests;
 mod recent_requests;
 pub mod refresh;
+mod registration;
 mod repeats;
 mod request_objects;
 mod sealed_tokens;

@@ -90,6 +90,24 @@ async fn an_application_opens_at_its_initiate_login_uri() {
     let issuer = url::form_urlencoded::byte_serialize(host.issuer().as_bytes()).collect::<String>();
     let expected = format!("https://rp.example/start?tenant=a&iss={issuer}");
     assert_eq!(browser.get(&start).await.location().as_str(), expected);
+    // A link may name a page of the application, and no other page.
+    for (target, is_passed) in [
+        ("https://rp.example/reports/7", true),
+        ("https://evil.example/reports/7", false),
+        ("http://rp.example/reports/7", false),
+        ("javascript:alert(1)", false),
+        ("/reports/7", false),
+    ] {
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("target_link_uri", target)
+            .finish();
+        let address = browser.get(&format!("{start}?{query}")).await.location();
+        let expected = match is_passed {
+            true => format!("{expected}&{query}"),
+            false => expected.clone(),
+        };
+        assert_eq!(address.as_str(), expected, "{target}");
+    }
 
     // The server redirects neither a user without an account there nor a browser without a session.
     let eve = host.user("eve").await;

@@ -49,6 +49,8 @@ pub enum ProtectedActionKind {
     DeleteApplication,
     /// Creates an application with admin scopes.
     GrantAdminScopes,
+    /// Creates an initial access token, with which applications register themselves.
+    CreateRegistrationToken,
     /// Changes how an application authenticates, where it receives answers, or which data it receives; and all settings
     /// of a service account.
     UpdateApplication,

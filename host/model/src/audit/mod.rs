@@ -369,6 +369,8 @@ events! {
     RefreshTokenReused = "refresh-token.reused",
     /// An application or service provider was created.
     ApplicationCreated = "application.created",
+    /// An application registered itself. The detail names the initial access token.
+    ApplicationRegistered = "application.registered",
     /// An application or service provider was changed.
     ApplicationUpdated = "application.updated",
     /// An application or service provider was deleted, with its accounts.
@@ -417,6 +419,10 @@ events! {
     PluginsRolledBack = "plugins.rolled-back",
     /// A token for the admin API was created.
     AdminTokenCreated = "admin-token.created",
+    /// An initial access token was created, with which applications register themselves.
+    RegistrationTokenCreated = "registration-token.created",
+    /// An initial access token was deleted.
+    RegistrationTokenDeleted = "registration-token.deleted",
 }
 
 impl Event {

@@ -53,6 +53,7 @@ const ACTIONS = {
   'revoke-key': 'app-action-revoke-key',
   'reload-plugins': 'app-action-reload-plugins',
   'roll-back-plugins': 'app-action-roll-back-plugins',
+  'create-registration-token': 'app-action-create-registration-token',
   'try-component': 'app-action-try-component',
   'apply-manifest': 'app-action-apply-manifest',
 };

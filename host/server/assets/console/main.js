@@ -18,6 +18,7 @@ import { keys } from './pages/keys.js';
 import { newApplication } from './pages/new_application.js';
 import { overview } from './pages/overview.js';
 import { plugins } from './pages/plugins.js';
+import { newRegistrationToken, registrationTokens } from './pages/registration_tokens.js';
 import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, roleName, users } from './pages/users.js';
@@ -40,6 +41,8 @@ const PAGES = [
   ['/admin', overview, 'me'],
   ['/admin/applications', applications, 'applications:read'],
   ['/admin/applications/new', newApplication, 'applications:write'],
+  ['/admin/applications/registration-tokens', registrationTokens, 'applications:read'],
+  ['/admin/applications/registration-tokens/new', newRegistrationToken, 'applications:write'],
   ['/admin/applications/:id', applicationPages.guide, 'applications:read'],
   ['/admin/applications/:id/settings', applicationPages.settings, 'applications:read'],
   ['/admin/applications/:id/credentials', applicationPages.credentials, 'applications:read'],

@@ -53,7 +53,12 @@ pub(super) async fn delete_expired(services: Arc<Services>) {
             .run_retention(retention, &*services.clock)
             .await
         {
-            Ok(Some(rows)) => tracing::debug!(rows, "retention deleted rows"),
+            Ok(Some(rows)) => {
+                tracing::debug!(rows, "retention deleted rows");
+                if let Err(error) = domain::admin::delete_unused_registrations(&services).await {
+                    tracing::warn!(%error, "unused applications not deleted, which registered themselves");
+                }
+            }
             Ok(None) => {
                 tracing::debug!(
                     "retention skipped: another instance has the lease, or the clock differs"

@@ -4,8 +4,8 @@ use tracing_subscriber::EnvFilter;
 
 use super::http::is_bare;
 use super::{
-    HumanDuration, Settings, approvals, bootstrap, branding, http, keys, lifetimes, mail, plugins,
-    rate_limits, saml, telemetry,
+    HumanDuration, Settings, approvals, bootstrap, branding, http, keys, lifetimes, mail, oidc,
+    plugins, rate_limits, saml, telemetry,
 };
 use assent_model::name::display_text;
 
@@ -52,6 +52,7 @@ pub(super) fn check(settings: &Settings) -> Vec<(String, String)> {
     if let Some(mail) = &settings.mail {
         mail::check(mail, &mut expect);
     }
+    oidc::check(&settings.oidc, &mut expect);
     saml::check(&settings.saml, &mut expect);
     settings.audit.retention.check(
         "audit.retention",

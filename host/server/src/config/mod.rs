@@ -47,6 +47,7 @@ pub use listen_address::ListenAddress;
 pub use load::{ConfigError, load, source_of};
 pub use log::{Log, LogFormat};
 pub use mail::{Mail, MailSecurity};
+pub use oidc::{Oidc, Registration, SoftwareStatementKeys};
 pub use plugins::{
     ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust,
 };

@@ -101,6 +101,17 @@ pub(super) fn called_by_applications(
     routes.layer(bounds)
 }
 
+/// 5. The endpoints at which applications register themselves have the rate limit of those at which they authenticate.
+///    The body is read only after the token was verified.
+pub(super) fn called_by_registrations(
+    services: &Arc<Services>,
+    origins: &Arc<cors::Origins>,
+    routes: Routes,
+) -> Routes {
+    let state = (Arc::clone(services), Arc::clone(origins));
+    routes.layer(from_fn_with_state(state, rate_limits::token))
+}
+
 /// 5. The pages to sign in have a rate limit for each address, because each request costs a search or a write in the
 ///    database, even without authentication.
 pub(super) fn limited_sign_in(services: &Arc<Services>, routes: Routes) -> Routes {

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::admin_api;
 use super::header_text;
-use super::oidc::client_calls;
+use super::oidc::{client_calls, registration};
 use super::page_error::ErrorTexts;
 use super::texts::preferred_language;
 use crate::domain::Services;
@@ -23,7 +23,7 @@ const LONGEST_ADDRESS: usize = 16 * 1024;
 /// server's own response is sent.
 const LONGEST_HEAD: usize = 32 * 1024;
 /// Paths that only programs request. Scripts of this server's pages call them too, and do not read pages.
-const OF_PROGRAMS: [&str; 9] = [
+const OF_PROGRAMS: [&str; 10] = [
     "/admin/api/",
     "/authenticator/api/",
     "/approvals/callbacks/",
@@ -33,6 +33,7 @@ const OF_PROGRAMS: [&str; 9] = [
     "/connection",
     "/oidc/token",
     "/oidc/par",
+    registration::REGISTER,
 ];
 
 /// Returns the rejection of a request with a head that no browser and no well-behaved application sends.
@@ -88,6 +89,8 @@ fn head_length(request: &Request) -> usize {
 pub(super) enum RefusalForm {
     /// JSON (RFC 6749 section 5.2).
     ClientEndpoint,
+    /// JSON (RFC 7591 section 3.2.2).
+    Registration,
     /// Problem details of the admin API (RFC 9457).
     AdminApi,
     /// A page, for a browser that requests pages.
@@ -105,6 +108,8 @@ impl RefusalForm {
         let path = request.uri().path();
         if client_calls::is_endpoint(path) {
             Self::ClientEndpoint
+        } else if registration::is_endpoint(path) {
+            Self::Registration
         } else if admin_api::is_path(path) {
             Self::AdminApi
         } else if reads_pages(request) {
@@ -126,6 +131,7 @@ impl RefusalForm {
         }
         match self {
             Self::ClientEndpoint => client_calls::in_its_words(response),
+            Self::Registration => registration::rejection_in_its_words(response),
             Self::AdminApi => admin_api::in_its_words(response),
             Self::Page {
                 language,

@@ -18,7 +18,7 @@ use crate::domain::operations::traffic::idempotency::UNDER_WAY;
 use crate::http::approvals::callbacks;
 use crate::http::devices;
 use crate::http::devices::recover;
-use crate::http::oidc::{client_calls, cors, endpoints};
+use crate::http::oidc::{client_calls, cors, endpoints, registration};
 use crate::http::operations::{connection, health, logos, metrics};
 use crate::http::portal::applications;
 use crate::http::saml::{logout, metadata, sign_on};
@@ -60,6 +60,18 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
             services,
             origins,
             Router::new().route("/oidc/token/introspection", post(client_calls::introspect)),
+        ))
+        .merge(layers::called_by_registrations(
+            services,
+            origins,
+            Router::new()
+                .route("/oidc/register", post(registration::register))
+                .route(
+                    "/oidc/register/{client_id}",
+                    get(registration::read)
+                        .put(registration::update)
+                        .delete(registration::delete),
+                ),
         ))
         .nest("/authenticator", authenticator_routes(services, &documents))
         .merge(recovery_routes(services))

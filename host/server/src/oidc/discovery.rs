@@ -88,6 +88,10 @@ pub fn document(services: &Services) -> Value {
     });
     if let Some(members) = document.as_object_mut() {
         members.extend(logout(issuer));
+        if services.settings.oidc.registration.enabled {
+            let endpoint = json!(format!("{issuer}/register"));
+            members.insert("registration_endpoint".to_owned(), endpoint);
+        }
     }
     if let (Some(base), Some(members)) =
         (&services.settings.http.mtls_url, document.as_object_mut())

@@ -14,6 +14,7 @@ pub mod id_token;
 pub mod introspection;
 pub mod parameters;
 pub mod pushed_request;
+pub mod registration;
 pub mod request_parts;
 pub mod revocation;
 pub mod tokens;

@@ -44,6 +44,8 @@ const SUBJECTS: Duration = Duration::from_secs(86_400);
 /// its clock is behind.
 const MARGIN: Duration = Duration::from_secs(86_400);
 
+/// How long an initial access token is stored after its expiry.
+const REGISTRATION_TOKENS: Duration = Duration::from_secs(30 * 86_400);
 /// How long the rows of other runs of the server are stored after their last probe.
 const INSTANCES: Duration = Duration::from_secs(30 * 86_400);
 /// The lease on retention. It is longer than the time between two runs, so the same instance does all of them.
@@ -223,6 +225,11 @@ impl Store {
                 now - SUBJECTS,
             ),
             (by_end!("instances", "id", "seen_at"), now - INSTANCES),
+            // The console shows an expired token for a while.
+            (
+                by_end!("registration_tokens", "id", "expires_at"),
+                now - REGISTRATION_TOKENS,
+            ),
             // An open report has no end, so it stays.
             (
                 by_end!("reports", "id", "settled_at"),

@@ -5,6 +5,8 @@ pub(crate) mod listing;
 pub(crate) mod logos;
 pub(crate) mod noted_secret_uses;
 pub(crate) mod recorded_use;
+mod registration_rows;
+pub(crate) mod registrations;
 pub(crate) mod row;
 mod secret_use;
 pub(crate) mod service_providers;

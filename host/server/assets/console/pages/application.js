@@ -33,6 +33,7 @@ import { guide } from './guide.js';
 import { managementNotice } from './management.js';
 import { metadataOf } from './metadata.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
+import { registrationNotice } from './registration_tokens.js';
 import { security } from './security.js';
 import { testSignIn } from './test_sign_in.js';
 import { unconfirmedUsers } from './unconfirmed.js';
@@ -78,6 +79,7 @@ function page(content) {
       tabs('Parts of the application', links),
       !value.enabled && notice('This application is disabled. No user can sign in to it.', 'warn'),
       managementNotice(value.managed_by),
+      value.protocol !== 'saml' && registrationNotice(value.registered_by),
       ...(handover.notes ?? []).map((note) => notice(apiSentence(note), 'warn')),
       ...(await content(value, version, context)),
     );

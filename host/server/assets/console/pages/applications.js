@@ -44,7 +44,18 @@ const COLUMNS = [
         copyIcon(t`the ID of ${row.name}`, row.id),
       ),
   },
-  { label: 'Kind', cell: (row) => badge(kindOf(row), 'kind') },
+  {
+    label: 'Kind',
+    cell: (row) =>
+      el(
+        'span',
+        {},
+        badge(kindOf(row), 'kind'),
+        row.protocol !== 'saml' &&
+          row.registered_by &&
+          badge(t`Registered by itself: ${row.registered_by.token_name}`, 'calm'),
+      ),
+  },
   {
     label: 'State',
     cell: ({ enabled }) => (enabled ? badge('Enabled', 'active') : badge('Disabled', 'suspended')),
@@ -111,7 +122,10 @@ export async function applications({ may }) {
     {
       title: 'Applications',
       lead: 'What users sign in to.',
-      actions: [may('applications:write') && way('/admin/applications/new', 'Connect an application', 'primary')],
+      actions: [
+        way('/admin/applications/registration-tokens', 'Initial access tokens'),
+        may('applications:write') && way('/admin/applications/new', 'Connect an application', 'primary'),
+      ],
     },
     list,
   );

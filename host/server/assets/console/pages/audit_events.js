@@ -55,6 +55,13 @@ const stateVerb = ({ before, after }) => {
 const groupOf = ({ group_name: name }) => (typeof name === 'string' ? el('bdi', {}, name) : 'everyone');
 
 /**
+ * The initial access token of an entry, by its name at that time.
+ * @param {AuditDetail} detail
+ */
+const tokenOf = ({ registration_token_name: ofApplication, name = ofApplication }) =>
+  typeof name === 'string' ? el('bdi', {}, name) : 'a deleted token';
+
+/**
  * The change by an update of an application.
  * @param {AuditDetail} detail
  */
@@ -397,6 +404,21 @@ export const GROUPS = [
         'Application created',
         'calm',
         ({ who, application }) => [who, ' created the application ', application],
+      ],
+      'application.registered': [
+        'Application registered itself',
+        'warn',
+        ({ application, detail }) => ['The application ', application, ' registered itself with ', tokenOf(detail)],
+      ],
+      'registration-token.created': [
+        'Initial access token created',
+        'warn',
+        ({ who, detail }) => [who, ' created the initial access token ', tokenOf(detail)],
+      ],
+      'registration-token.deleted': [
+        'Initial access token deleted',
+        'warn',
+        ({ who, detail }) => [who, ' deleted the initial access token ', tokenOf(detail)],
       ],
       'application.updated': [
         'Application changed',

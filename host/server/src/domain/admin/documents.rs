@@ -3,6 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::domain::audit::moment_text;
+use assent_model::client_registration::RegistrationSource;
 use assent_model::management::Management;
 
 /// How an application is used.
@@ -36,6 +38,33 @@ impl From<Management> for ManagementView {
         Self {
             owner: owner.to_string(),
             key: key.to_string(),
+        }
+    }
+}
+
+/// The initial access token with which an application registered itself.
+#[derive(Serialize, ToSchema)]
+#[schema(as = RegistrationSource)]
+pub struct RegistrationSourceView {
+    /// The id of the token, which may be deleted.
+    token_id: String,
+    /// The name of the token at that time.
+    token_name: String,
+    #[schema(format = DateTime)]
+    registered_at: String,
+}
+
+impl From<RegistrationSource> for RegistrationSourceView {
+    fn from(source: RegistrationSource) -> Self {
+        let RegistrationSource {
+            token,
+            token_name,
+            registered_at,
+        } = source;
+        Self {
+            token_id: token.to_string(),
+            token_name,
+            registered_at: moment_text(registered_at),
         }
     }
 }

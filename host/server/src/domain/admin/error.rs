@@ -96,6 +96,9 @@ impl From<StoreError> for AdminError {
             StoreError::LastOwner => Self::Conflict(
                 "the user is the last owner that can sign in; grant another active user the role of an owner first",
             ),
+            StoreError::QuotaExhausted => {
+                Self::Forbidden("the initial access token registers no further application now")
+            }
             StoreError::Stale => Self::Conflict(
                 "another request updated or deleted the user at the same time; try again",
             ),

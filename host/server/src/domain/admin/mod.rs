@@ -30,6 +30,7 @@ mod manifests;
 mod names;
 mod overview;
 mod plugins;
+mod registration_tokens;
 mod reports;
 mod service_providers;
 mod user_table;
@@ -50,8 +51,10 @@ pub use admin_tokens::{
 pub use applications::{
     ApplicationQuery, ClientChange, ClientDocument, ClientSecretUse, CreateClient,
     CreateClientSecret, DeleteApplication, DeleteClientSecret, NewClientSecret, OpenIdConnect,
-    RotateClientSecret, UpdateClient, application, application_usage, applications, client_secrets,
-    find_applications, registered_application,
+    RegisteredClient, RegistrationRequest, RotateClientSecret, UpdateClient, application,
+    application_usage, applications, client_registration, client_secrets, delete_registered_client,
+    delete_unused_registrations, find_applications, must_have_quota, register_client,
+    registered_application, registration_sources, registration_token, update_registered_client,
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
@@ -96,6 +99,9 @@ pub use manifests::{
 pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use plugins::{ReloadPlugins, RollBackPlugins};
+pub use registration_tokens::{
+    CreateRegistrationToken, DeleteRegistrationToken, registration_scopes, registration_tokens,
+};
 pub use reports::{SettleReport, Settlement, reports, running_cooldowns};
 pub use service_providers::{
     AcsChange, ActivateCertificate, CertificateOf, CreateServiceProvider, IssueCertificate, Saml,

@@ -162,6 +162,8 @@ const fn effect(event: Event) -> Effect {
         | Event::TokensRevoked
         | Event::DatabaseRestored
         | Event::AdminTokenCreated
+        | Event::RegistrationTokenCreated
+        | Event::RegistrationTokenDeleted
         | Event::SignInRejected
         | Event::TestSignInStarted
         | Event::TestSignInEnded => Effect::None,
@@ -183,6 +185,7 @@ const fn effect(event: Event) -> Effect {
         | Event::GroupMemberAdded
         | Event::GroupMembersExported
         | Event::ApplicationCreated
+        | Event::ApplicationRegistered
         | Event::ClientSecretCreated
         | Event::LogoSet
         | Event::LogoRemoved

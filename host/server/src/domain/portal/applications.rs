@@ -97,12 +97,15 @@ fn origin_of(application: &RegisteredApplication) -> Option<String> {
         .find(|origin| origin.starts_with("https://"))
 }
 
-/// Returns the URI at which an application begins a sign-in with this server (OpenID Connect Core section 4). Returns
-/// `None` if the user may not use the application, or it has no such URI.
+/// Returns the URI at which an application begins a sign-in with this server (OpenID Connect Core section 4). It names
+/// the page that the user requested, if that has the origin of a redirect URI of the application: otherwise a link could
+/// send the user from the application to a foreign page. Returns `None` if the user may not use the application, or it
+/// has no such URI.
 pub async fn login_address(
     services: &Services,
     user: &User,
     application: &Did,
+    target: Option<&Url>,
 ) -> Result<Option<Url>, InternalError> {
     let Access::Granted(_) = access(services, user, application).await? else {
         return Ok(None);
@@ -111,9 +114,21 @@ pub async fn login_address(
         return Ok(None);
     };
     let settings = &client.settings;
+    let is_own = |target: &&Url| {
+        let origin = target.origin().ascii_serialization();
+        let mut origins = settings
+            .redirect_uris
+            .iter()
+            .filter_map(RedirectUri::origin);
+        origins.any(|own| own == origin)
+    };
+    let target = target.filter(is_own);
     Ok(settings
         .initiate_login_uri
         .as_ref()
         .filter(|_| settings.enabled)
-        .map(|address| address.with_issuer(&services.issuer)))
+        .map(|address| match target {
+            None => address.with_issuer(&services.issuer),
+            Some(target) => address.with_target(&services.issuer, target),
+        }))
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::application_state::{ChangedMember, ClientState, ServiceProviderState};
 use super::manifest_object::ManifestObject;
 use assent_model::administration::ProtectedActionKind;
+use assent_model::client_registration::RegistrationLimits;
 use assent_model::clock::Timestamp;
 use assent_model::group::Assignee;
 use assent_model::id::{AccountId, ClientSecretId, DeviceId, Did, GroupId, UserId};
@@ -12,6 +13,21 @@ use assent_model::key::SigningAlgorithm;
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 use assent_model::user::{ConsoleRole, User};
+
+/// An initial access token, with which applications register themselves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewRegistrationToken {
+    /// The name.
+    pub name: String,
+    /// The end.
+    pub expires_at: Timestamp,
+    /// The number of applications in total.
+    pub quota: u32,
+    /// The number of applications on one day.
+    pub daily_quota: u32,
+    /// The limits of the applications.
+    pub limits: RegistrationLimits,
+}
 
 /// An action that needs an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,6 +149,8 @@ pub enum ProtectedAction {
     },
     /// Creates a client with admin scopes.
     CreateApplication(ClientState),
+    /// Creates an initial access token, with which applications register themselves.
+    CreateRegistrationToken(NewRegistrationToken),
     /// Updates a client.
     UpdateClient {
         /// The client.
@@ -430,6 +448,7 @@ impl ProtectedAction {
             | Self::AssignAccess { .. }
             | Self::RemoveAssignment { .. }
             | Self::CreateApplication(_)
+            | Self::CreateRegistrationToken(_)
             | Self::UpdateClient { .. }
             | Self::UpdateServiceProvider { .. }
             | Self::ApplyMetadata { .. }
@@ -476,6 +495,7 @@ impl ProtectedAction {
                 ProtectedActionKind::ChangeAccess
             }
             Self::CreateApplication(_) => ProtectedActionKind::GrantAdminScopes,
+            Self::CreateRegistrationToken(_) => ProtectedActionKind::CreateRegistrationToken,
             Self::UpdateClient { .. } | Self::UpdateServiceProvider { .. } => {
                 ProtectedActionKind::UpdateApplication
             }
@@ -555,6 +575,7 @@ impl ProtectedAction {
             | Self::ConfirmEmails { .. }
             | Self::CreateInvitationLinks { .. }
             | Self::CreateApplication(_)
+            | Self::CreateRegistrationToken(_)
             | Self::RotateSigningKeys { .. }
             | Self::RevokeSigningKey { .. }
             | Self::ReloadPlugins

@@ -13,12 +13,14 @@ mod group_summary;
 mod joined;
 mod manifest_object;
 mod manifest_summary;
+mod moments;
 mod past_action;
+mod registration_summary;
 mod summary;
 
 pub use action::{
     Authenticators, ConfirmedUser, ImportedTable, LinkedUser, ManifestChanges,
-    ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
+    NewRegistrationToken, ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
 };
 pub use application_state::{ChangedMember, ClientState, ServiceProviderState};
 pub use manifest_object::{

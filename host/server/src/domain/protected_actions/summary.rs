@@ -9,6 +9,8 @@ use super::escape::{quoted_list, unquoted};
 use super::group_summary;
 use super::joined::{in_a_row, sentences};
 use super::manifest_summary;
+use super::moments::{date, date_and_time};
+use super::registration_summary;
 use crate::messages::Message;
 use assent_model::action_approval::ActionOutline;
 use assent_model::clock::Timestamp;
@@ -205,6 +207,7 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             group_summary::message(action, names.group.as_str(), application)
         }
         A::CreateApplication(client) => application_summary::new_client(client),
+        A::CreateRegistrationToken(token) => registration_summary::message(token),
         A::UpdateClient {
             application: id,
             before,
@@ -348,21 +351,6 @@ fn plugins(action: &ProtectedAction) -> Message {
             .text("digest", component.as_str()),
         _ => Message::new("action-reload-plugins"),
     }
-}
-
-/// Returns the date of a time, in UTC: "2026-11-24".
-fn date(at: Timestamp) -> String {
-    jiff::Timestamp::from_second(at.seconds())
-        .unwrap_or_default()
-        .to_zoned(jiff::tz::TimeZone::UTC)
-        .date()
-        .to_string()
-}
-
-/// Returns a time to the second, in UTC: "2026-11-24 08:31:07". Two reports rarely have the same one.
-fn date_and_time(at: Timestamp) -> String {
-    let at = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
-    at.strftime("%Y-%m-%d %H:%M:%S").to_string()
 }
 
 /// Returns the last characters of an identifier. They are random, while the first ones are the time of creation.

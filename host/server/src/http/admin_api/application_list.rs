@@ -55,6 +55,7 @@ pub(super) async fn list(
     let rows = admin::find_applications(&services, &search, query.limit.and_one()).await?;
     let ids: Vec<Did> = rows.iter().map(|row| row.id().clone()).collect();
     let usage = admin::application_usage(&services, &ids).await?;
+    let sources = admin::registration_sources(&services, &ids).await?;
     Ok(Json(List::from_rows(
         rows,
         query.limit,
@@ -64,7 +65,9 @@ pub(super) async fn list(
         },
         |row| {
             let usage = usage_view(row.id(), usage.get(row.id()).cloned().unwrap_or_default());
-            RegisteredApplicationView::from(row).with_usage(usage)
+            let source = sources.get(row.id()).cloned();
+            let view = RegisteredApplicationView::from(row);
+            view.with_usage(usage).with_registration(source)
         },
     )))
 }

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use crate::domain::admin::{ClientDocument, ServiceProviderDocument, UsageView};
 use assent_model::application::RegisteredApplication;
+use assent_model::client_registration::RegistrationSource;
 use assent_model::management::Management;
 
 /// An application of either protocol.
@@ -22,6 +23,15 @@ impl RegisteredApplicationView {
         match &mut self {
             Self::Client(view) => view.usage = Some(usage),
             Self::ServiceProvider(view) => view.usage = Some(usage),
+        }
+        self
+    }
+
+    /// Adds the source of an application that registered itself.
+    pub(super) fn with_registration(mut self, source: Option<RegistrationSource>) -> Self {
+        match &mut self {
+            Self::Client(view) => view.registered_by = source.map(Into::into),
+            Self::ServiceProvider(_) => {}
         }
         self
     }

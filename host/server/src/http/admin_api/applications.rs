@@ -227,8 +227,11 @@ async fn read(
     let id = id_of(&id, "application")?;
     let found = admin::registered_application(&services, &id).await?;
     let management = admin::management_of_application(&services, &id).await?;
+    let mut sources = admin::registration_sources(&services, std::slice::from_ref(&id)).await?;
     let version = found.version();
-    let view = RegisteredApplicationView::from(found).with_management(management);
+    let view = RegisteredApplicationView::from(found)
+        .with_management(management)
+        .with_registration(sources.remove(&id));
     Ok(VersionedResponse(version, view))
 }
 

@@ -5,7 +5,7 @@ use crate::http::admin_api::{
     access, accounts, action_approvals, activity, application_security, applications, assignments,
     audit, claims, client_secrets, email_confirmations, error_references, external_authenticators,
     groups, invitations, keys, logos, mail, managed_applications, manifests, me, operation,
-    plugins, reports, service_providers, test_sign_ins, transfers, users,
+    plugins, registration_tokens, reports, service_providers, test_sign_ins, transfers, users,
 };
 
 pub(super) fn areas() -> Vec<Area> {
@@ -27,6 +27,7 @@ pub(super) fn areas() -> Vec<Area> {
         managed_applications::routes(),
         manifests::routes(),
         client_secrets::routes(),
+        registration_tokens::routes(),
         application_security::routes(),
         service_providers::routes(),
         logos::routes(),

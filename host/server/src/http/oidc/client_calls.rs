@@ -403,7 +403,7 @@ pub(crate) fn in_its_words(response: Response) -> Response {
 }
 
 /// Forbids caching (RFC 6749 section 5.1).
-fn never_stored(mut response: Response) -> Response {
+pub(crate) fn never_stored(mut response: Response) -> Response {
     response
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));

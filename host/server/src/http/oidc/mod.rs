@@ -5,3 +5,4 @@ pub mod client_certificate;
 pub(crate) mod cors;
 pub(crate) mod dpop_header;
 pub(crate) mod endpoints;
+pub(crate) mod registration;

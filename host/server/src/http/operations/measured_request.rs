@@ -7,6 +7,7 @@ use axum::response::Response;
 
 use crate::domain::Services;
 use crate::domain::operations::traffic::request_metrics::EndpointGroup;
+use crate::http::oidc::registration;
 
 /// A request with a response that the metrics count.
 pub(crate) struct MeasuredRequest {
@@ -38,6 +39,7 @@ fn endpoint(path: &str) -> EndpointGroup {
         "/oidc/token" => EndpointGroup::Token,
         "/oidc/token/introspection" => EndpointGroup::Introspection,
         "/oidc/token/revocation" => EndpointGroup::Revocation,
+        path if registration::is_endpoint(path) => EndpointGroup::Registration,
         "/oidc/me" => EndpointGroup::UserInfo,
         "/oidc/jwks"
         | "/oidc/.well-known/openid-configuration"
@@ -81,6 +83,9 @@ mod tests {
         for (path, group) in [
             ("/oidc/token", EndpointGroup::Token),
             ("/oidc/auth", EndpointGroup::Authorization),
+            ("/oidc/register", EndpointGroup::Registration),
+            ("/oidc/register/did:key:x", EndpointGroup::Registration),
+            ("/oidc/registered", EndpointGroup::Other),
             ("/sso/SingleSignOnService/did:key:x", EndpointGroup::Saml),
             ("/admin/api/v1/users", EndpointGroup::Administration),
             ("/admin/users", EndpointGroup::Other),

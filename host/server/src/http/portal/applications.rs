@@ -1,7 +1,8 @@
 //! The start page: the user's applications, or the public page for browsers without a session.
 
-use axum::extract::Path;
+use axum::extract::{Path, RawQuery};
 use axum::response::Response;
+use url::Url;
 
 use super::form_outcome::FormNotice;
 use super::pages::{ApplicationTile, ApplicationsPage, ButtonForm, SecurityCard, Tab, TileStart};
@@ -87,10 +88,19 @@ fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, Int
 }
 
 /// `GET /applications/{id}/start`: redirects to the application, which then requests a sign-in (OpenID Connect Core
-/// section 4).
-pub(super) async fn start(owner: Owner, Path(id): Path<String>) -> Result<Response, PageError> {
+/// section 4). A link may name the page of the application that the user wants, as `target_link_uri`.
+pub(super) async fn start(
+    owner: Owner,
+    Path(id): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, PageError> {
     let id: Did = Tab::Applications.parse_id(&id)?;
-    let address = portal::login_address(&owner.services, &owner.signed_in.user, &id).await?;
+    let query = query.unwrap_or_default();
+    let target = url::form_urlencoded::parse(query.as_bytes())
+        .find(|(name, _)| name == "target_link_uri")
+        .and_then(|(_, text)| Url::parse(&text).ok());
+    let user = &owner.signed_in.user;
+    let address = portal::login_address(&owner.services, user, &id, target.as_ref()).await?;
     let address = address.ok_or_else(|| Tab::Applications.nothing_here())?;
     Ok(see_other(address.as_str()))
 }

@@ -153,6 +153,7 @@ pub(super) fn activity_message(
         | Event::ConsentWithdrawn
         | Event::RefreshTokenReused => access_activity(entry.event, application()),
         Event::ApplicationCreated
+        | Event::ApplicationRegistered
         | Event::ApplicationDeleted
         | Event::MetadataApplied
         | Event::ClientSecretRotated
@@ -201,7 +202,9 @@ pub(super) fn activity_message(
         | Event::DatabaseRestored
         | Event::TestSignInStarted
         | Event::TestSignInEnded
-        | Event::AdminTokenCreated => plain_activity(entry.event),
+        | Event::AdminTokenCreated
+        | Event::RegistrationTokenCreated
+        | Event::RegistrationTokenDeleted => plain_activity(entry.event),
     }
 }
 
@@ -367,6 +370,8 @@ const fn plain_activity(event: Event) -> Message {
         Event::TestSignInStarted => Message::new("activity-test-sign-in-started"),
         Event::TestSignInEnded => Message::new("activity-test-sign-in-ended"),
         Event::AdminTokenCreated => Message::new("activity-admin-token-created"),
+        Event::RegistrationTokenCreated => Message::new("activity-registration-token-created"),
+        Event::RegistrationTokenDeleted => Message::new("activity-registration-token-deleted"),
         _ => Message::new("activity-key-revoked"),
     }
 }
@@ -376,6 +381,9 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
     match entry.event {
         Event::ApplicationCreated => {
             Message::new("activity-application-created").message("application", application)
+        }
+        Event::ApplicationRegistered => {
+            Message::new("activity-application-registered").message("application", application)
         }
         Event::ApplicationDeleted => {
             Message::new("activity-application-deleted").message("application", application)
@@ -454,6 +462,7 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
         Kind::CreateRecoveryCodes => Message::new("app-action-create-recovery-codes"),
         Kind::DeleteApplication => Message::new("app-action-delete-application"),
         Kind::GrantAdminScopes => Message::new("app-action-grant-admin-scopes"),
+        Kind::CreateRegistrationToken => Message::new("app-action-create-registration-token"),
         Kind::UpdateApplication => Message::new("app-action-update-application"),
         Kind::ApplyMetadata => Message::new("app-action-apply-metadata"),
         Kind::RotateClientSecret => Message::new("app-action-rotate-client-secret"),

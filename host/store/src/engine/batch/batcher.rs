@@ -241,6 +241,7 @@ impl StoreError {
             Self::Overtaken(how) => Self::Overtaken(how),
             Self::Stale => Self::Stale,
             Self::LastOwner => Self::LastOwner,
+            Self::QuotaExhausted => Self::QuotaExhausted,
             Self::Missing(what) => Self::Missing(what),
             Self::Closed => Self::Closed,
             Self::Database(_)

@@ -195,6 +195,10 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "idempotent_request_subjects",
         "they belong to these requests",
     ),
+    empty(
+        "registration_tokens",
+        "a token may have been used or deleted after the backup",
+    ),
     // Users and applications. The versions increase by the time in seconds. So no version from the lost time that an
     // instance, a cache or an API client remembers can return with other contents.
     change(
@@ -213,6 +217,10 @@ pub const RESTORE_RULES: &[TableRule] = &[
     ),
     keep("application_origins", "settings of applications"),
     keep("application_logos", "settings of applications"),
+    keep(
+        "client_registrations",
+        "settings of applications; the restore reports applications that were deleted after the backup",
+    ),
     keep("application_use", "history"),
     keep("account_use", "history"),
     keep("client_secret_use", "history"),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use url::Url;
 use utoipa::ToSchema;
 
-use crate::domain::admin::documents::{ManagementView, UsageView};
+use crate::domain::admin::documents::{ManagementView, RegistrationSourceView, UsageView};
 use crate::domain::audit::moment_text;
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::information::InformationUri;
@@ -174,6 +174,10 @@ assent_model::resource! {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     shown managed_by: Option<ManagementView>,
+    /// The source of an application that registered itself. The responses to POST and PATCH lack it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    shown registered_by: Option<RegistrationSourceView>,
 }
 
 /// The protocol of an OpenID Connect client.
@@ -318,6 +322,7 @@ impl ClientDocument {
             updated_at: moment_text(application.updated_at),
             usage: None,
             managed_by: None,
+            registered_by: None,
         }
     }
 }

@@ -8,6 +8,7 @@ mod document;
 mod information;
 mod queries;
 mod secrets;
+mod self_registration;
 mod values;
 
 pub use commands::{CreateClient, DeleteApplication, UpdateClient};
@@ -15,10 +16,15 @@ pub(super) use described::{authorize_description, described_client};
 pub use document::{ClientChange, ClientDocument, OpenIdConnect};
 pub use queries::{
     ApplicationQuery, application, application_usage, applications, find_applications,
-    registered_application,
+    registered_application, registration_sources,
 };
 pub use secrets::{
     ClientSecretUse, CreateClientSecret, DeleteClientSecret, NewClientSecret, RotateClientSecret,
     client_secrets,
+};
+pub use self_registration::{
+    RegisteredClient, RegistrationRequest, client_registration, delete_registered_client,
+    delete_unused_registrations, must_have_quota, register_client, registration_token,
+    update_registered_client,
 };
 pub(super) use values::{application_name, recipe_id, require_known_scopes, server_address};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
+use assent_model::client_registration::RegistrationSource;
 use assent_model::id::Did;
 use assent_store::{ApplicationCursor, ApplicationOrder, ApplicationUsage};
 
@@ -96,4 +97,12 @@ pub async fn application_usage(
     applications: &[Did],
 ) -> Result<HashMap<Did, ApplicationUsage>> {
     Ok(services.store.application_usage(applications).await?)
+}
+
+/// Returns the initial access tokens with which those of these applications registered themselves that did.
+pub async fn registration_sources(
+    services: &Services,
+    applications: &[Did],
+) -> Result<HashMap<Did, RegistrationSource>> {
+    Ok(services.store.registration_sources(applications).await?)
 }

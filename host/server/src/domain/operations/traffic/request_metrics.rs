@@ -38,6 +38,8 @@ pub enum EndpointGroup {
     Revocation,
     /// Pushed authorization requests.
     PushedRequest,
+    /// Dynamic client registration.
+    Registration,
     /// The pages of a sign-in, a recovery and a sign-out.
     SignIn,
     /// The authenticator and its API.

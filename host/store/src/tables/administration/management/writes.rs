@@ -7,6 +7,7 @@ use crate::engine::sql::Connection;
 use crate::tables::accounts;
 use crate::tables::applications;
 use crate::tables::applications::logos;
+use crate::tables::applications::registrations;
 use crate::tables::applications::service_providers;
 use crate::tables::groups;
 use crate::tables::groups::members::MemberChange;
@@ -16,9 +17,10 @@ use crate::{Result, Store, StoreError, UserGuard, VersionedWrite, audit, taken};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::audit::Entry;
+use assent_model::client_registration::{ClientRegistration, RegistrationToken};
 use assent_model::clock::Timestamp;
 use assent_model::group::{Assignee, Group};
-use assent_model::id::{AccountId, Did, GroupId, UserId};
+use assent_model::id::{AccountId, Did, GroupId, RegistrationTokenId, UserId};
 use assent_model::logo::ApplicationLogo;
 use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::saml::{SamlKey, ServiceProvider};
@@ -43,6 +45,16 @@ pub enum AdminWrite {
     AdoptApplication(Did, ManifestKey),
     /// Deletes this version of an application with its accounts, which ends its tokens.
     DeleteApplication(Did, i64),
+    /// Adds a client that registered itself, and counts it for its initial access token.
+    RegisterClient(Application, Box<ClientRegistration>),
+    /// Replaces the metadata of a registration.
+    UpdateRegistration(Box<ClientRegistration>),
+    /// Deletes this version of a client that registered itself before this time, if it is not used.
+    DeleteUnusedClient(Application, Timestamp),
+    /// Adds an initial access token.
+    InsertRegistrationToken(RegistrationToken),
+    /// Deletes an initial access token.
+    DeleteRegistrationToken(RegistrationTokenId),
     /// Sets or removes the logo of an application.
     ChangeLogo {
         /// The application.
@@ -111,12 +123,16 @@ impl AdminWrite {
         match self {
             Self::UpdateClient(_) | Self::UpdateServiceProvider(_) | Self::User(_) => 0,
             Self::DeleteAccount(..) => 1,
-            Self::DeleteApplication(..) => 2,
+            Self::DeleteApplication(..) | Self::DeleteUnusedClient(..) => 2,
+            Self::InsertRegistrationToken(_) | Self::DeleteRegistrationToken(_) => 3,
             Self::DeleteGroup(..) => 4,
             Self::UpdateGroup(_) => 5,
             Self::AdoptApplication(..) | Self::AdoptGroup(..) => 6,
-            Self::InsertClient(..) | Self::InsertServiceProvider(..) | Self::InsertGroup(..) => 7,
-            Self::ChangeLogo { .. } => 8,
+            Self::InsertClient(..)
+            | Self::RegisterClient(..)
+            | Self::InsertServiceProvider(..)
+            | Self::InsertGroup(..) => 7,
+            Self::ChangeLogo { .. } | Self::UpdateRegistration(_) => 8,
             Self::ChangeMembers(_, change) if change.removed.is_empty() => 8,
             Self::Assign(..) => 9,
             Self::InsertAccount(_) | Self::UpdateAccount(..) => 10,
@@ -132,6 +148,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::Stale`] if a row was changed since the plan read it; [`StoreError::Taken`] if a name is taken;
+    /// [`StoreError::QuotaExhausted`] if an initial access token registers no further application;
     /// [`StoreError::Overtaken`] if the object of an assignment or of members was deleted. Otherwise as a
     /// [`UserAction`].
     pub async fn execute(&self, plan: AdminWrites, now: Timestamp) -> Result<()> {
@@ -256,6 +273,25 @@ async fn execute(
             manage(db, ADOPT_APPLICATION, id.to_string(), management(Some(key))).await
         }
         AdminWrite::DeleteApplication(id, version) => applications::delete(db, id, *version).await,
+        AdminWrite::RegisterClient(application, registration) => {
+            // Before the insertions, so that a request above the quota writes nothing.
+            let source = &registration.source;
+            registrations::count_registration(db, source.token, now).await?;
+            applications::insert(db, application).await?;
+            registrations::insert(db, registration).await?;
+            Ok(VersionedWrite::Done)
+        }
+        AdminWrite::UpdateRegistration(registration) => {
+            registrations::update(db, registration).await
+        }
+        AdminWrite::DeleteUnusedClient(application, before) => {
+            registrations::delete_unused(db, application, *before).await
+        }
+        AdminWrite::InsertRegistrationToken(token) => {
+            registrations::insert_token(db, token).await?;
+            Ok(VersionedWrite::Done)
+        }
+        AdminWrite::DeleteRegistrationToken(id) => registrations::delete_token(db, *id).await,
         AdminWrite::ChangeLogo {
             application,
             before,

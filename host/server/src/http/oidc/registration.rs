@@ -1,0 +1,215 @@
+//! The endpoints of dynamic client registration (RFC 7591, RFC 7592).
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
+use axum::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use crate::domain::Services;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
+use crate::http::forwarded::address_of;
+use crate::http::header_text;
+use crate::http::oidc::client_calls::{authorization, in_its_words, never_stored};
+use crate::http::reply::{fault_in_words, unavailable};
+use crate::oidc::registration::error::RegistrationError;
+use crate::oidc::registration::requests;
+use assent_model::audit::Origin;
+
+/// The path of a registration.
+pub(crate) const REGISTER: &str = "/oidc/register";
+
+/// Whether the path is that of one of these endpoints.
+pub(crate) fn is_endpoint(path: &str) -> bool {
+    path.strip_prefix(REGISTER)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Converts rejections of outer layers into the form of an error of RFC 7591 section 3.2.2.
+pub(crate) fn rejection_in_its_words(response: Response) -> Response {
+    let allowed = response.headers().get(ALLOW).cloned();
+    match allowed {
+        Some(allowed) if response.status() == StatusCode::METHOD_NOT_ALLOWED => {
+            let description = "the method is not one of the header Allow";
+            let body = Json(json!({"error": "invalid_request", "error_description": description}));
+            let headers = [(ALLOW, allowed)];
+            never_stored((StatusCode::METHOD_NOT_ALLOWED, headers, body).into_response())
+        }
+        _ => in_its_words(response),
+    }
+}
+
+/// The caller of an endpoint, if the server has registration enabled.
+pub(crate) struct RegistrationCaller {
+    from: Origin,
+    authorization: Option<String>,
+}
+
+impl FromRequestParts<Arc<Services>> for RegistrationCaller {
+    type Rejection = Response;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        services: &Arc<Services>,
+    ) -> Result<Self, Response> {
+        if !services.settings.oidc.registration.enabled {
+            let description = "this server registers no applications by themselves";
+            let body = Json(json!({"error": "invalid_request", "error_description": description}));
+            return Err(never_stored((StatusCode::NOT_FOUND, body).into_response()));
+        }
+        Ok(Self {
+            from: Origin {
+                address: address_of(services, &parts.extensions, &parts.headers),
+                browser: None,
+            },
+            authorization: authorization(&parts.headers).map(str::to_owned),
+        })
+    }
+}
+
+/// `POST /oidc/register`
+pub(crate) async fn register(
+    State(services): State<Arc<Services>>,
+    caller: RegistrationCaller,
+    request: Request,
+) -> Response {
+    let reply = async {
+        // The body is read only with a valid token.
+        let authorization = caller.authorization.as_deref();
+        let token = requests::initial_access(&services, authorization).await?;
+        let body = match body_of(&services, request).await {
+            Ok(body) => body,
+            Err(rejection) => return Ok(rejection),
+        };
+        let registered = requests::register(&services, &token, caller.from, &body).await?;
+        Ok((StatusCode::CREATED, Json(registered)).into_response())
+    };
+    answer(&services, reply.await)
+}
+
+/// `GET /oidc/register/{client_id}`
+pub(crate) async fn read(
+    State(services): State<Arc<Services>>,
+    caller: RegistrationCaller,
+    Path(application): Path<String>,
+) -> Response {
+    let reply = async {
+        let authorization = caller.authorization.as_deref();
+        let registration = requests::registration(&services, &application, authorization).await?;
+        let metadata = requests::read(&services, &registration).await?;
+        Ok(with_token(metadata, authorization).into_response())
+    };
+    answer(&services, reply.await)
+}
+
+/// `PUT /oidc/register/{client_id}`
+pub(crate) async fn update(
+    State(services): State<Arc<Services>>,
+    caller: RegistrationCaller,
+    Path(application): Path<String>,
+    request: Request,
+) -> Response {
+    let reply = async {
+        let authorization = caller.authorization.as_deref();
+        let registration = requests::registration(&services, &application, authorization).await?;
+        let body = match body_of(&services, request).await {
+            Ok(body) => body,
+            Err(rejection) => return Ok(rejection),
+        };
+        let metadata = requests::update(&services, registration, caller.from, &body).await?;
+        Ok(with_token(metadata, authorization).into_response())
+    };
+    answer(&services, reply.await)
+}
+
+/// `DELETE /oidc/register/{client_id}`
+pub(crate) async fn delete(
+    State(services): State<Arc<Services>>,
+    caller: RegistrationCaller,
+    Path(application): Path<String>,
+) -> Response {
+    let reply = async {
+        let authorization = caller.authorization.as_deref();
+        let registration = requests::registration(&services, &application, authorization).await?;
+        requests::delete(&services, &registration, caller.from).await?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    };
+    answer(&services, reply.await)
+}
+
+/// Returns metadata with the registration access token of the request, which RFC 7592 section 3 requires. The database
+/// has only its digest.
+fn with_token(mut metadata: Value, authorization: Option<&str>) -> Json<Value> {
+    let token = authorization.and_then(|header| header.split_once(' '));
+    if let (Some((_, token)), Some(members)) = (token, metadata.as_object_mut()) {
+        let token = json!(token.trim());
+        members.insert("registration_access_token".to_owned(), token);
+    }
+    Json(metadata)
+}
+
+/// Reads a JSON body. The result of another one is its rejection.
+async fn body_of(services: &Arc<Services>, request: Request) -> Result<Bytes, Response> {
+    if !is_json(request.headers()) {
+        let expected = "the body must be application/json".to_owned();
+        return Err(error_response(
+            services,
+            &RegistrationError::InvalidMetadata(expected),
+        ));
+    }
+    Bytes::from_request(request, services)
+        .await
+        .map_err(IntoResponse::into_response)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    header_text::media_type(headers) == "application/json"
+}
+
+fn answer(services: &Services, reply: Result<Response, RegistrationError>) -> Response {
+    match reply {
+        Ok(response) => never_stored(response),
+        Err(error) => error_response(services, &error),
+    }
+}
+
+/// Returns the error response (RFC 7591 section 3.2.2, RFC 6750 section 3).
+fn error_response(services: &Services, error: &RegistrationError) -> Response {
+    let mut description = error.to_string();
+    let status = match error {
+        RegistrationError::InvalidToken => StatusCode::UNAUTHORIZED,
+        RegistrationError::Forbidden(_) => StatusCode::FORBIDDEN,
+        RegistrationError::Conflict(_) => StatusCode::SERVICE_UNAVAILABLE,
+        RegistrationError::InvalidRedirectUri(_)
+        | RegistrationError::InvalidMetadata(_)
+        | RegistrationError::InvalidSoftwareStatement(_)
+        | RegistrationError::UnapprovedSoftwareStatement => StatusCode::BAD_REQUEST,
+        RegistrationError::Internal(cause) => {
+            description = fault_in_words(services, "a registration failed", cause);
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+    };
+    let code = error.code();
+    let body = Json(json!({"error": code, "error_description": description}));
+    let mut response = (status, body).into_response();
+    match error {
+        RegistrationError::InvalidToken => {
+            let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        RegistrationError::Conflict(_) => {
+            let seconds = RateLimitError::SOON.seconds();
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
+        }
+        RegistrationError::Internal(cause) if cause.is_outage() => {
+            response = unavailable(response);
+        }
+        _ => {}
+    }
+    never_stored(response)
+}
