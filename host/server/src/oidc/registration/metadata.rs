@@ -153,9 +153,13 @@ pub fn request_of(
         "backchannel_logout_uri",
         "frontchannel_logout_uri",
         "initiate_login_uri",
+        "policy_uri",
+        "tos_uri",
+        "client_uri",
     ] {
         set(name, json!(metadata.text(name)?));
     }
+    set("contacts", json!(metadata.texts("contacts")?));
     let algorithm = metadata.text("id_token_signed_response_alg")?;
     let standard = SigningAlgorithm::default().as_str();
     set(
@@ -177,8 +181,8 @@ pub fn request_of(
     if let (Some(kind), MetadataUse::Registration) = (metadata.text("subject_type")?, purpose) {
         set("subject_type", json!(kind));
     }
-    // Members that only describe the application for users have no setting: client_uri, logo_uri, policy_uri, tos_uri
-    // and contacts.
+    // An administrator sets the logo: an application does not let this server fetch an image from an address of its
+    // choice.
     Ok(RegistrationRequest {
         application_type,
         members,

@@ -13,7 +13,7 @@ use assent_model::client_registration::ClientRegistration;
 use assent_model::secret::Secret;
 
 /// The members of the admin API that are metadata of the same name, if they are not null.
-const SAME: [&str; 19] = [
+const SAME: [&str; 23] = [
     "redirect_uris",
     "post_logout_redirect_uris",
     "grant_types",
@@ -30,6 +30,10 @@ const SAME: [&str; 19] = [
     "frontchannel_logout_uri",
     "frontchannel_logout_session_required",
     "initiate_login_uri",
+    "policy_uri",
+    "tos_uri",
+    "client_uri",
+    "contacts",
     "require_pushed_authorization_requests",
     "tls_client_certificate_bound_access_tokens",
     "dpop_bound_access_tokens",
