@@ -137,7 +137,7 @@ async fn other_addresses_and_unreadable_contacts_are_rejected() {
         json!([""]),
         json!(["   "]),
         json!(["support@rp.example", "a\nb"]),
-        json!(["\u{202e}elpmaxe.pr@troppus"]),
+        json!(["support\u{202e}elpmaxe.pr@"]),
         json!(["\u{2067}support@rp.example"]),
         json!(["a\u{0}b"]),
         json!(["a".repeat(255)]),

@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
+use assent::domain::audit::moment_text;
 use assent_model::clock::Clock;
 use assent_model::statement::CallStatement;
 use jiff::Timestamp;
@@ -158,6 +159,7 @@ impl World {
             "localhost:<vendor>".to_owned(),
         ));
         world.vendor = Some(vendor);
+        let next_month = world.host.clock.now() + Duration::from_secs(30 * 24 * 60 * 60);
         let metadata = METADATA.replace("CERTIFICATE", &base64_of(CERTIFICATE));
         let certificate = X509::from_pem(CERTIFICATE.as_bytes()).expect("a certificate");
         let key = certificate
@@ -168,6 +170,7 @@ impl World {
             ("public_key", &utf8(key.expect("a key"))),
             ("metadata", &metadata),
             ("other_metadata", &metadata.replace("postResponse", "other")),
+            ("next_month", &moment_text(next_month)),
         ] {
             world.store(name, json!(text).to_string().trim_matches('"'));
         }
