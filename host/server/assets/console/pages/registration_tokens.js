@@ -20,13 +20,9 @@ const NONE = 'There are no initial access tokens.';
 export function registrationNotice(source) {
   if (!source) return undefined;
   return notice(
-    el(
-      'span',
-      {},
-      t`Registered by itself, with the initial access token ${source.token_name}: `,
-      moment(source.registered_at, { exact: true }),
-    ),
+    t`Registered by itself, with the initial access token ${source.token_name}: `,
     'calm',
+    el('p', {}, moment(source.registered_at, { exact: true })),
   );
 }
 

@@ -138,7 +138,8 @@ function protection(client) {
  * @param {Context} context
  */
 function profilePanel(application, profile, version, { may, reload }) {
-  const { profile: id, is_set: isSet, unmet } = profile;
+  const { is_set: isSet, unmet } = profile;
+  const id = /** @type {Schema<'SecurityProfile'>} */ (profile.profile);
   const settable = unmet.filter((one) => one.is_settable);
   const missing = Object.fromEntries(settable.map(({ member, expected }) => [member, expected[0]]));
   const complete = settable.length === unmet.length;
