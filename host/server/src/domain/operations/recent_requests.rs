@@ -150,7 +150,9 @@ mod tests {
     #[test]
     fn an_application_has_a_few_requests_in_a_minute() {
         let recent = RecentRequests::default();
-        let id: Did = "did:web:rp.example".parse().unwrap();
+        let id: Did = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
+            .parse()
+            .unwrap();
         let admitted = |now| {
             let all = (0..50).filter(|_| recent.admits(&id, false, Timestamp::from_seconds(now)));
             all.count()

@@ -6,7 +6,7 @@ use axum::http::Method;
 
 /// The lists that are compressed, by the names of their operations. They contain no secret, and the console shows them
 /// on most pages.
-const COMPRESSED: [&str; 22] = [
+const COMPRESSED: [&str; 23] = [
     "users.list",
     "users.devices.list",
     "users.sessions.list",
@@ -24,6 +24,7 @@ const COMPRESSED: [&str; 22] = [
     "groups.members.list",
     "groups.applications.list",
     "applications.list",
+    "applications.profiles.list",
     "applications.groups.list",
     "manifests.list",
     "audit.list",
@@ -44,7 +45,7 @@ mod tests {
     use super::*;
 
     /// The reads that are never compressed, with the reasons.
-    const NEVER: [(&str, &str); 33] = [
+    const NEVER: [(&str, &str); 34] = [
         ("me.show", "it has the CSRF token"),
         ("action-approvals.show", "it has the matching number"),
         (
@@ -105,6 +106,10 @@ mod tests {
         ("redirect-uris.validate", "it repeats what the caller sent"),
         ("registration-tokens.list", "few rows, on one page"),
         ("applications.secrets.list", "it is about client secrets"),
+        (
+            "applications.requests.list",
+            "it has the state and nonce of requests",
+        ),
         ("applications.certificates.list", "it is small"),
         (
             "applications.logo.show",
