@@ -202,6 +202,11 @@ impl InitiateLoginUri {
         self.0.as_str()
     }
 
+    /// Returns the host.
+    pub fn host(&self) -> Option<&str> {
+        self.0.host_str()
+    }
+
     /// Returns the address for the browser, with the issuer, so that the application knows which server starts the
     /// sign-in.
     pub fn with_issuer(&self, issuer: &str) -> Url {

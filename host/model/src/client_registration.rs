@@ -93,6 +93,15 @@ impl RegistrationLimits {
             );
             return Some(RegistrationViolation::new(member, expected));
         }
+        let starts_elsewhere = settings.initiate_login_uri.as_ref().is_some_and(|uri| {
+            let host = uri.host().map(str::to_owned);
+            !self.redirect_hosts.is_empty()
+                && host.is_none_or(|host| !self.redirect_hosts.contains(&host))
+        });
+        if starts_elsewhere {
+            let expected = "the initial access token permits other hosts";
+            return Some(RegistrationViolation::new("initiate_login_uri", expected));
+        }
         if self.security_profile.is_some() && settings.security_profile != self.security_profile {
             let expected = "the initial access token requires its security profile";
             return Some(RegistrationViolation::new("security_profile", expected));

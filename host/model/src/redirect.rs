@@ -196,7 +196,9 @@ impl RedirectUri {
 
     /// Returns the host name of a web address.
     pub fn host(&self) -> Option<String> {
-        Url::parse(&self.0).ok()?.host_str().map(str::to_owned)
+        let url = Url::parse(&self.0).ok()?;
+        let is_web = matches!(url.scheme(), "http" | "https");
+        url.host_str().filter(|_| is_web).map(str::to_owned)
     }
 
     /// Returns the address, for answers to requests that contain no address.

@@ -320,6 +320,8 @@ function shownValue(control) {
  * @param {One[]} fields
  */
 export function valuesOf(fields) {
-  const read = fields.map((field) => [field.name, field.read()]).filter(([, value]) => value !== undefined);
+  // A hidden field does not count: its error could not be seen.
+  const visible = fields.filter((field) => !('element' in field && field.element.hidden));
+  const read = visible.map((field) => [field.name, field.read()]).filter(([, value]) => value !== undefined);
   return /** @type {Values<One>} */ (Object.fromEntries(read));
 }

@@ -234,8 +234,17 @@ impl LoadedAuthorities {
         }
         let mut context = X509StoreContext::new()?;
         context.init(&store.build(), certificate, &untrusted, |context| {
-            let is_valid = context.verify_cert()?;
-            Ok((!is_valid).then(|| context.error()))
+            if !context.verify_cert()? {
+                return Ok(Some(context.error()));
+            }
+            let chain: Vec<&X509Ref> = context.chain().into_iter().flatten().collect();
+            let [_, issuers @ .., _] = chain.as_slice() else {
+                return Ok(None);
+            };
+            match issuers.iter().all(|issuer| has_basic_constraints(issuer)) {
+                true => Ok(None),
+                false => Err(ErrorStack::get()),
+            }
         })
     }
 }
@@ -245,6 +254,14 @@ fn read(file: &Path) -> Result<Vec<u8>, AuthoritiesError> {
         file: file.to_owned(),
         reason,
     })
+}
+
+/// Whether the certificate has the extension `basicConstraints`. OpenSSL checks what it says, but an issuer without it
+/// may count as an authority there (RFC 5280 section 6.1.4).
+fn has_basic_constraints(certificate: &X509Ref) -> bool {
+    const IDENTIFIER: [u8; 5] = [0x06, 0x03, 0x55, 0x1d, 0x13];
+    let der = certificate.to_der().unwrap_or_default();
+    der.windows(IDENTIFIER.len()).any(|part| part == IDENTIFIER)
 }
 
 fn is_self_signed(certificate: &X509) -> bool {

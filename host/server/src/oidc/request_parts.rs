@@ -10,8 +10,8 @@ use super::client_auth::basic;
 use super::parameters::Parameters;
 use assent_model::id::Did;
 
-/// The shown parameters.
-const SHOWN: [&str; 19] = [
+/// The shown parameters, also of request objects.
+const SHOWN: [&str; 18] = [
     "client_id",
     "grant_type",
     "response_type",
@@ -23,7 +23,6 @@ const SHOWN: [&str; 19] = [
     "prompt",
     "max_age",
     "acr_values",
-    "claims",
     "ui_locales",
     "request_uri",
     "code_challenge",
@@ -32,8 +31,8 @@ const SHOWN: [&str; 19] = [
     "client_assertion_type",
     "token_type_hint",
 ];
-/// Parameters of which only the presence is shown.
-const HIDDEN: [&str; 9] = [
+/// Parameters of which only the presence is shown: secrets, and what may identify a user.
+const HIDDEN: [&str; 10] = [
     "client_secret",
     "client_assertion",
     "code",
@@ -43,9 +42,17 @@ const HIDDEN: [&str; 9] = [
     "login_hint",
     "id_token_hint",
     "request",
+    "claims",
 ];
-/// Claims of which only the presence is shown, because they identify a user.
-const PERSONAL: [&str; 2] = ["login_hint", "id_token_hint"];
+/// The shown members of JWTs beside the shown parameters. Of others only the presence is shown.
+const SHOWN_IN_JWTS: [&str; 14] = [
+    "alg", "typ", "kid", "crit", "cty", "iss", "aud", "exp", "nbf", "iat", "jti", "htm", "htu",
+    "ath",
+];
+/// The shown members of a key.
+const SHOWN_OF_KEYS: [&str; 2] = ["kty", "crv"];
+/// The schemes of the header `Authorization`. Any other beginning may be a secret.
+const SCHEMES: [&str; 3] = ["Basic", "Bearer", "DPoP"];
 /// The longest shown value, in characters, and the largest number of claims.
 const LONGEST: usize = 300;
 const MOST: usize = 40;
@@ -73,7 +80,12 @@ pub fn parts_of(
         .filter(|name| parameters.has(name))
         .map(|name| (name.to_owned(), json!(OMITTED)));
     let mut sent: Map<String, Value> = shown.chain(hidden).collect();
-    if let Some(scheme) = authorization.and_then(|text| text.split(' ').next()) {
+    if let Some(text) = authorization {
+        let scheme = text.split(' ').next().unwrap_or_default();
+        let known = SCHEMES
+            .into_iter()
+            .find(|known| known.eq_ignore_ascii_case(scheme));
+        let scheme = known.unwrap_or_default();
         sent.insert(
             "Authorization".to_owned(),
             json!(format!("{} {OMITTED}", shortened(scheme))),
@@ -107,10 +119,15 @@ fn decoded(text: &str) -> (Map<String, Value>, Map<String, Value>) {
 
 fn shown((name, value): (String, Value)) -> (String, Value) {
     let name = shortened(&name);
-    if PERSONAL.contains(&&*name) {
-        return (name, json!(OMITTED));
-    }
+    let is_shown = SHOWN.contains(&&*name) || SHOWN_IN_JWTS.contains(&&*name);
     let value = match value {
+        Value::Object(key) if name == "jwk" => {
+            let members = SHOWN_OF_KEYS.into_iter();
+            let known = members.filter_map(|member| Some((member, key.get(member)?.as_str()?)));
+            let known = known.map(|(member, value)| (member.to_owned(), json!(shortened(value))));
+            Value::Object(known.collect())
+        }
+        _ if !is_shown => json!(OMITTED),
         Value::String(text) => json!(shortened(&text)),
         Value::Array(_) | Value::Object(_) => json!(shortened(&value.to_string())),
         other => other,
@@ -140,6 +157,20 @@ mod tests {
         let shown = Value::Array(parts).to_string();
         assert!(!shown.contains("hush") && !shown.contains("ada") && !shown.contains("aHVz"));
         assert!(shown.contains("client_secret") && shown.contains("Basic"));
+        for secret in ["hush", "Bearer:hush"] {
+            let parts = parts_of(&parameters, Some(secret), None);
+            assert!(!Value::Array(parts).to_string().contains("hush"));
+        }
+        let part = |text: &str| URL_SAFE_NO_PAD.encode(text);
+        let header =
+            part(r#"{"alg":"ES256","jwk":{"kty":"EC","crv":"P-256","x":"hush","d":"hush"}}"#);
+        let claims = part(r#"{"iss":"a","sub":"hush","code":"hush","claims":{"a":"hush"}}"#);
+        let proof = format!("{header}.{claims}.hush");
+        let shown = Value::Array(parts_of(&parameters, None, Some(&proof))).to_string();
+        assert!(
+            !shown.contains("hush") && shown.contains("P-256"),
+            "{shown}"
+        );
     }
 
     proptest! {

@@ -51,6 +51,17 @@ async fn an_application_waits_for_its_approval(database: Database) {
     let ada = it.host.user_with_account("ada", application).await;
     let code = ada.sign_in(&browser).await;
     assert!(!code.is_empty(), "{database:?}");
+    // What it changes by itself needs an approval again.
+    for (name, expected) in [(client["client_name"].text(), true), ("Payroll", false)] {
+        let update = json!({
+            "client_id": client["client_id"], "redirect_uris": client["redirect_uris"],
+            "scope": client["scope"], "client_name": name,
+        });
+        let (status, answer) = it.call(Method::PUT, &client, update).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        let own = it.application(&client).await;
+        assert_eq!(own["enabled"], json!(expected), "{database:?} {name}");
+    }
 }
 
 /// A user without access cannot open an application that registered itself.

@@ -99,6 +99,12 @@ export async function registrationTokens({ may, reload }) {
 }
 
 /**
+ * The end of a day in the time zone of the browser, as the API expects it.
+ * @param {string} day
+ */
+const endOf = (day) => new Date(`${day}T23:59:59`).toISOString();
+
+/**
  * A new token, which is shown once.
  * @param {Context} context
  */
@@ -160,7 +166,8 @@ export async function newRegistrationToken({ go }) {
         const { token } = await post(
           '/registration-tokens',
           {},
-          { ...values, name, expires_at, quota, security_profile: profile || null },
+          // The end of the day, where the administrator is.
+          { ...values, name, expires_at: endOf(expires_at), quota, security_profile: profile || null },
         );
         await showOnce('The initial access token', 'Send it to the operator of the applications.', token);
         await go(LIST);

@@ -2,7 +2,7 @@
 
 import { get, patch } from '../api.js';
 import { apiSentence } from '../api_texts.js';
-import { form, jsonText, select, text } from '../form.js';
+import { FieldError, form, jsonText, select, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { ask, badge, button, el, facts, json, moment, notice, panel, say, section } from '../view.js';
@@ -143,26 +143,31 @@ function profilePanel(application, profile, version, { may, reload }) {
   const settable = unmet.filter((one) => one.is_settable);
   const missing = Object.fromEntries(settable.map(({ member, expected }) => [member, expected[0]]));
   const complete = settable.length === unmet.length;
+  const names = settable.map(({ member, expected }) => `${member} = ${expected[0]}`).join(', ');
+  const effects = names
+    ? t`These settings change too: ${names}. A client that does not follow the profile can no longer sign users in.`
+    : 'A client that does not follow the profile can no longer sign users in.';
   const send = async (/** @type {Schema<'ClientChange'>} */ change, /** @type {string} */ done) => {
     await patch('/applications/{id}', { id: application.id }, change, version);
     await reload();
     say(done);
   };
   const set = async () => {
-    const names = settable.map(({ member, expected }) => `${member} = ${expected[0]}`).join(', ');
-    const question = names
-      ? t`These settings change too: ${names}. A client that does not follow the profile can no longer sign users in.`
-      : 'A client that does not follow the profile can no longer sign users in.';
-    if (!(await ask(t`Use ${translated(NAMES[id])}?`, question, 'Use it'))) return;
+    if (!(await ask(t`Use ${translated(NAMES[id])}?`, effects, 'Use it'))) return;
     await send({ security_profile: id, ...missing }, 'The profile was set.');
   };
+  const prepare = async () => {
+    if (await ask('Change the settings?', effects, 'Change them')) await send(missing, 'The settings were changed.');
+  };
+  const end = async () => {
+    const question = 'Codes are then valid longer, and refresh tokens are replaced at each use. The settings stay.';
+    if (await ask('End the profile?', question, 'End the profile'))
+      await send({ security_profile: null }, 'The profile was ended.');
+  };
   const ways = may('applications:write') && [
-    isSet && button('End the profile', () => send({ security_profile: null }, 'The profile was ended.'), 'danger'),
+    isSet && button('End the profile', end, 'danger'),
     !isSet && complete && button('Use this profile', set, 'primary'),
-    !isSet &&
-      !complete &&
-      settable.length > 0 &&
-      button('Set what needs no keys or addresses', () => send(missing, 'The settings were changed.')),
+    !isSet && !complete && settable.length > 0 && button('Set what needs no keys or addresses', prepare),
   ];
   return panel(
     el('h3', {}, NAMES[id], ' ', isSet && badge('In use', 'active')),
@@ -212,6 +217,9 @@ function requestKeys(application, version, { reload }) {
     },
     submit: 'Save the keys',
     send: async (values) => {
+      const { source: chosen } = values;
+      if ((chosen === 'jwks' && !values.jwks) || (chosen === 'jwks_uri' && !values.jwks_uri))
+        throw new FieldError(chosen, 'Enter the keys, or choose “No keys”.');
       const held = application.jwks ? { jwks: null } : { jwks_uri: null };
       const change =
         values.source === 'jwks'

@@ -17,10 +17,12 @@ use assent_store::{ClientRequest, StoreError};
 
 /// The time for which requests are shown and stored.
 pub const KEPT: Duration = Duration::from_secs(60 * 60);
-/// The number of requests that are shown.
-const SHOWN: u32 = 100;
+/// The number of requests that are shown: more than those of strangers in an hour.
+const SHOWN: u32 = 200;
 /// The number of accepted requests, and of rejected ones, of an application that each instance stores in a minute.
 const MOST_IN_A_MINUTE: u32 = 10;
+/// The same for rejected requests of strangers, so that they cannot hide those of the application.
+const MOST_OF_STRANGERS: u32 = 2;
 /// The number of applications whose requests are counted.
 const COUNTED: usize = 1000;
 const QUEUE: usize = 1024;
@@ -34,7 +36,7 @@ pub struct RecentRequests {
     queue: mpsc::Sender<ClientRequest>,
     /// The receiver. The task that writes the requests holds the lock while it runs.
     waiting: Mutex<mpsc::Receiver<ClientRequest>>,
-    counts: SyncMutex<BoundedCache<(Did, bool), MinuteCount>>,
+    counts: SyncMutex<BoundedCache<(Did, Sender, bool), MinuteCount>>,
 }
 
 /// The number of requests in a minute since 1970.
@@ -57,9 +59,13 @@ impl Default for RecentRequests {
 
 impl RecentRequests {
     /// Whether a further request of the application may be stored in this minute.
-    fn admits(&self, application: &Did, is_accepted: bool, now: Timestamp) -> bool {
+    fn admits(&self, application: &Did, sender: Sender, is_accepted: bool, now: Timestamp) -> bool {
         let minute = now.seconds() / 60;
-        let key = (application.clone(), is_accepted);
+        let most = match (sender, is_accepted) {
+            (Sender::Stranger, false) => MOST_OF_STRANGERS,
+            _ => MOST_IN_A_MINUTE,
+        };
+        let key = (application.clone(), sender, is_accepted);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let known = counts.get(&key).filter(|known| known.minute == minute);
         let count = known.map_or(0, |known| known.count);
@@ -70,8 +76,17 @@ impl RecentRequests {
                 count: count.saturating_add(1),
             },
         );
-        count < MOST_IN_A_MINUTE
+        count < most
     }
+}
+
+/// The sender of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sender {
+    /// The application, which authenticated itself.
+    Application,
+    /// A browser, or a client that did not authenticate: any program may name the application.
+    Stranger,
 }
 
 /// The error of a rejected request.
@@ -87,13 +102,14 @@ pub struct RequestError {
 pub fn record(
     services: &Services,
     application: &Did,
+    sender: Sender,
     endpoint: &str,
     error: Option<RequestError>,
     parts: impl FnOnce() -> Vec<Value>,
 ) {
     let now = services.now();
     let recent = &services.recent_requests;
-    if !recent.admits(application, error.is_none(), now) {
+    if !recent.admits(application, sender, error.is_none(), now) {
         return;
     }
     let (error, reason) = error.map_or_else(Default::default, |error| (error.code, error.reason));
@@ -153,13 +169,15 @@ mod tests {
         let id: Did = "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK"
             .parse()
             .unwrap();
-        let admitted = |now| {
-            let all = (0..50).filter(|_| recent.admits(&id, false, Timestamp::from_seconds(now)));
+        let admitted = |sender, now| {
+            let now = Timestamp::from_seconds(now);
+            let all = (0..50).filter(|_| recent.admits(&id, sender, false, now));
             all.count()
         };
-        assert_eq!(admitted(60), 10);
-        assert_eq!(admitted(119), 0);
-        assert_eq!(admitted(120), 10);
-        assert!(recent.admits(&id, true, Timestamp::from_seconds(120)));
+        assert_eq!(admitted(Sender::Application, 60), 10);
+        assert_eq!(admitted(Sender::Application, 119), 0);
+        assert_eq!(admitted(Sender::Application, 120), 10);
+        assert_eq!(admitted(Sender::Stranger, 120), 2);
+        assert!(recent.admits(&id, Sender::Stranger, true, Timestamp::from_seconds(120)));
     }
 }

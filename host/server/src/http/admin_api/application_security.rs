@@ -154,11 +154,12 @@ impl From<ClientRequest> for RequestView {
 /// List the last requests of an application.
 ///
 /// Those of the last hour, the latest first: sign-ins, pushed requests and token requests. Of many requests in a minute
-/// only the first ten accepted and the first ten rejected ones are listed. Nothing in them identifies a user.
+/// only the first ten accepted and the first ten rejected ones are listed, and two rejected ones of senders that did
+/// not authenticate. Nothing in them identifies a user.
 #[utoipa::path(
     get,
     path = "/applications/{id}/requests",
-    responses((status = 200, description = "100 at most.", body = List<RequestView>))
+    responses((status = 200, description = "200 at most.", body = List<RequestView>))
 )]
 async fn requests(
     State(services): State<Arc<Services>>,

@@ -14,7 +14,7 @@ use axum::{Json, RequestExt};
 use serde_json::json;
 
 use crate::domain::Services;
-use crate::domain::operations::recent_requests::{self, RequestError};
+use crate::domain::operations::recent_requests::{self, RequestError, Sender};
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::header_text;
@@ -22,6 +22,7 @@ use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
 use crate::http::operations::rate_limits;
 use crate::http::reply::{fault_in_words, unavailable};
+use crate::oidc::client_auth::basic;
 use crate::oidc::client_auth::{self, AuthenticatedClient, ClientAuthRequest, ClientEndpoint};
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
@@ -128,7 +129,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 let named = named_client(&parameters, headers.authorization());
                 note(
                     services,
-                    named.as_ref(),
+                    named.as_ref().map(|id| (id, Sender::Stranger)),
                     endpoint,
                     &headers,
                     &parameters,
@@ -154,27 +155,36 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
 /// Notes a request for the administrator of the application that it names. Failures of this server are not its own.
 fn note(
     services: &Services,
-    application: Option<&Did>,
+    application: Option<(&Did, Sender)>,
     endpoint: ClientEndpoint,
     headers: &CredentialHeaders,
     parameters: &Parameters,
     error: Option<&TokenError>,
 ) {
-    let Some(application) = application else {
+    let Some((application, sender)) = application else {
         return;
     };
-    if let Some(TokenError::Internal(_) | TokenError::Busy | TokenError::TooManyFailures(_)) = error
-    {
-        return;
+    match error {
+        Some(TokenError::Internal(_) | TokenError::Busy | TokenError::TooManyFailures(_)) => return,
+        // Nothing is stored for unknown applications.
+        Some(TokenError::InvalidClient { reason, .. }) if *reason == basic::UNKNOWN => return,
+        _ => {}
     }
     let error = error.map(|error| RequestError {
         code: error.code().to_owned(),
         reason: error.to_string(),
     });
-    recent_requests::record(services, application, endpoint.path(), error, || {
-        let proof = proof_header(&headers.proofs).proof().ok().flatten();
-        parts_of(parameters, headers.authorization(), proof)
-    });
+    recent_requests::record(
+        services,
+        application,
+        sender,
+        endpoint.path(),
+        error,
+        || {
+            let proof = proof_header(&headers.proofs).proof().ok().flatten();
+            parts_of(parameters, headers.authorization(), proof)
+        },
+    );
 }
 
 /// `POST /oidc/token`
@@ -192,7 +202,14 @@ pub(crate) async fn token(
     let id = &client.application.id;
     let exchanged = grant::exchange(&services, &client, &parameters, presented).await;
     let (endpoint, error) = (ClientEndpoint::Token, exchanged.as_ref().err());
-    note(&services, Some(id), endpoint, &headers, &parameters, error);
+    note(
+        &services,
+        Some((id, Sender::Application)),
+        endpoint,
+        &headers,
+        &parameters,
+        error,
+    );
     let response = match exchanged {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
         Err(error) => {
@@ -230,7 +247,14 @@ pub(crate) async fn push(
     let id = &client.application.id;
     let pushed = pushed_request::push(&services, &client, &parameters).await;
     let (endpoint, error) = (ClientEndpoint::PushedRequest, pushed.as_ref().err());
-    note(&services, Some(id), endpoint, &headers, &parameters, error);
+    note(
+        &services,
+        Some((id, Sender::Application)),
+        endpoint,
+        &headers,
+        &parameters,
+        error,
+    );
     let response = match pushed {
         Ok(pushed) => never_stored((StatusCode::CREATED, Json(pushed)).into_response()),
         Err(error) => {

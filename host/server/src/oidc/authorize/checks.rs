@@ -113,16 +113,9 @@ impl UncheckedRequest<'_> {
         source: RequestSource,
         purpose: SignInPurpose,
     ) -> Result<(), CheckError> {
-        let is_required = services.settings.oidc.require_pushed_authorization_requests
-            || self
-                .application
-                .settings
-                .require_pushed_authorization_requests;
+        let is_required = must_push(services, self.application);
         if is_required && matches!(source, RequestSource::Browser) && purpose.is_application() {
-            return fail(
-                AuthorizeErrorCode::InvalidRequest,
-                "the request must be pushed to pushed_authorization_request_endpoint (RFC 9126)",
-            );
+            return fail(AuthorizeErrorCode::InvalidRequest, MUST_PUSH);
         }
         Ok(())
     }
@@ -362,6 +355,16 @@ impl UncheckedRequest<'_> {
             None => refused(&"it has no sub"),
         }
     }
+}
+
+/// The reason to reject a request that is not pushed.
+pub(super) const MUST_PUSH: &str =
+    "the request must be pushed to pushed_authorization_request_endpoint (RFC 9126)";
+
+/// Whether each request of the application must be pushed.
+pub(super) fn must_push(services: &Services, application: &Application) -> bool {
+    services.settings.oidc.require_pushed_authorization_requests
+        || application.settings.require_pushed_authorization_requests
 }
 
 /// The reason to reject an ID token of another issuer.

@@ -20,7 +20,7 @@ use source::RequestSource;
 use super::error::AuthorizeErrorCode;
 use super::parameters::{Parameters, ParametersError};
 use super::request_parts;
-use crate::domain::operations::recent_requests::{self, RequestError};
+use crate::domain::operations::recent_requests::{self, RequestError, Sender};
 use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::id::Did;
@@ -192,7 +192,17 @@ pub async fn check(
 fn note(services: &Services, parameters: &Parameters, failure: Option<&CheckFailure>) {
     let error = match failure {
         None => None,
-        Some(CheckFailure::Internal(_)) => return,
+        // Nothing is stored for unknown applications.
+        Some(
+            CheckFailure::Internal(_)
+            | CheckFailure::Unanswerable(Unanswerable::NoClient | Unanswerable::Client(_)),
+        ) => return,
+        Some(CheckFailure::Unanswerable(Unanswerable::RequestObject {
+            code, description, ..
+        })) => Some(RequestError {
+            code: code.as_str().to_owned(),
+            reason: description.clone(),
+        }),
         Some(CheckFailure::Rejected(rejected)) => Some(RequestError {
             code: rejected.code.as_str().to_owned(),
             reason: rejected.description.clone(),
@@ -203,7 +213,8 @@ fn note(services: &Services, parameters: &Parameters, failure: Option<&CheckFail
         }),
     };
     if let Some(application) = request_parts::named_client(parameters, None) {
-        recent_requests::record(services, &application, "/oidc/auth", error, || {
+        let sender = Sender::Stranger;
+        recent_requests::record(services, &application, sender, "/oidc/auth", error, || {
             request_parts::parts_of(parameters, None, None)
         });
     }

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
-use super::checks::{CheckError, fail};
+use super::checks::{CheckError, MUST_PUSH, fail, must_push};
 use super::source::RequestSource;
 use crate::domain::Services;
 use crate::domain::keys::client_keys;
@@ -105,8 +105,16 @@ pub async fn effective<'a>(
     parameters: &'a Parameters,
     source: RequestSource,
 ) -> EffectiveRequest<'a> {
-    if !parameters.has("request") && !parameters.has("request_uri") {
+    if parameters.get("request").is_none() && parameters.get("request_uri").is_none() {
         return EffectiveRequest::plain(parameters);
+    }
+    if matches!(source, RequestSource::Browser) && must_push(services, application) {
+        // Nothing is fetched for a request that another check rejects.
+        let fault = CheckError {
+            code: AuthorizeErrorCode::InvalidRequest,
+            description: MUST_PUSH.to_owned(),
+        };
+        return EffectiveRequest::faulty(parameters, fault);
     }
     let object = match object_of(services, application, parameters, source).await {
         Ok(object) => object,
@@ -266,7 +274,8 @@ fn check(
     {
         return invalid("the request object must not contain request or request_uri");
     }
-    let is_strict = application.settings.require_signed_request_object;
+    let settings = &application.settings;
+    let is_strict = settings.require_signed_request_object || settings.security_profile.is_some();
     let for_this_server = match claims.get("aud") {
         None => !is_strict,
         Some(Value::Array(audience)) => audience
@@ -298,12 +307,12 @@ fn check_times(now: i64, claims: &Map<String, Value>, is_strict: bool) -> Result
             if moment <= now {
                 return invalid("the request object has expired");
             }
-            if moment.saturating_sub(now) > LONGEST_LIFETIME {
+            if is_strict && moment.saturating_sub(now) > LONGEST_LIFETIME {
                 return invalid("the exp of the request object must be at most 60 minutes ahead");
             }
         } else if moment.saturating_sub(now) > SKEW {
             return invalid("the request object is from the future: check the client's clock");
-        } else if name == "nbf" && now.saturating_sub(moment) > LONGEST_LIFETIME {
+        } else if is_strict && name == "nbf" && now.saturating_sub(moment) > LONGEST_LIFETIME {
             return invalid("the nbf of the request object must be at most 60 minutes ago");
         }
     }

@@ -30,7 +30,7 @@ pub fn parse(header: &str) -> Result<(Did, Secret), Reason> {
 }
 
 /// No application has such a client ID.
-pub(super) const UNKNOWN: Reason = "the application is unknown";
+pub const UNKNOWN: Reason = "the application is unknown";
 
 fn credentials(header: &str) -> Option<Zeroizing<Vec<u8>>> {
     let (scheme, encoded) = header.split_once(' ')?;

@@ -162,10 +162,11 @@ pub fn request_of(
     set("contacts", json!(metadata.texts("contacts")?));
     let algorithm = metadata.text("id_token_signed_response_alg")?;
     let standard = SigningAlgorithm::default().as_str();
-    set(
-        "id_token_signed_response_alg",
-        json!(algorithm.unwrap_or(standard)),
-    );
+    // An update may not name that of the application's security profile.
+    if algorithm.is_some() || purpose == MetadataUse::Registration {
+        let algorithm = algorithm.unwrap_or(standard);
+        set("id_token_signed_response_alg", json!(algorithm));
+    }
     for name in [
         "backchannel_logout_session_required",
         "frontchannel_logout_session_required",

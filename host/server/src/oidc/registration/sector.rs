@@ -36,7 +36,11 @@ pub(super) async fn proven_sector(
         .egress
         .get(&uri, "application/json", LARGEST)
         .await
-        .map_err(|error| invalid(&format!("its document could not be fetched: {error}")))?;
+        .map_err(|error| {
+            // The reason would tell a stranger about names and ports that this server can reach.
+            tracing::info!(%uri, %error, "sector identifier of a registration not fetched");
+            invalid("its document could not be fetched")
+        })?;
     let listed: Vec<String> = (fetched.status == 200)
         .then(|| serde_json::from_slice(bytes_without_mark(&fetched.body)).ok())
         .flatten()

@@ -47,6 +47,21 @@ pub(super) async fn merged(
         .map_err(|_| invalid("the signature of the software statement is not valid"))?;
     let now = services.now().seconds();
     let time = |name: &str| claims.get(name).and_then(Value::as_f64);
+    let is_time = |name: &str| claims.get(name).is_none_or(Value::is_number);
+    if !is_time("exp") || !is_time("nbf") {
+        return Err(invalid(
+            "the times of the software statement are no numbers",
+        ));
+    }
+    let issuer = services.issuer.as_str();
+    let is_for_us = match claims.get("aud") {
+        None => true,
+        Some(Value::Array(audience)) => audience.iter().any(|one| one.as_str() == Some(issuer)),
+        Some(audience) => audience.as_str() == Some(issuer),
+    };
+    if !is_for_us {
+        return Err(invalid("the software statement is for another server"));
+    }
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are exact")]
     let now = now as f64;
     if time("exp").is_some_and(|end| end <= now) || time("nbf").is_some_and(|start| start > now) {

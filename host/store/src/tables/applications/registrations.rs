@@ -17,9 +17,12 @@ use assent_model::client_registration::{
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, RegistrationTokenId};
 
-/// The condition of an application that registered itself before `$1`, and that is not used: it has no account, no user
-/// has signed in, and it has not authenticated. An application of a manifest is not one of them.
-const IS_UNUSED: &str = "applications.managed_by IS NULL
+/// The condition of an application that registered itself before `$1`, and that is not used: it has no account and no
+/// assignment, nothing in it has changed since, no user has signed in, and no secret of it was used. An application of
+/// a manifest is not one of them.
+const IS_UNUSED: &str = "applications.managed_by IS NULL AND applications.updated_at < $1
+    AND applications.everyone_roles IS NULL
+    AND NOT EXISTS (SELECT 1 FROM group_assignments WHERE group_assignments.application_id = applications.id)
     AND EXISTS (SELECT 1 FROM client_registrations
                 WHERE client_registrations.application_id = applications.id
                   AND client_registrations.registered_at < $1)

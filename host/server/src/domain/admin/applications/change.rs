@@ -455,12 +455,13 @@ pub(super) fn subject_type(
         };
     }
     // OpenID Connect Core section 8.1: without a sector identifier, the sector is the single host of the redirect URIs.
-    let mut hosts: Vec<String> = settings
+    // A custom scheme has none.
+    let hosts: Option<BTreeSet<String>> = settings
         .redirect_uris
         .iter()
-        .filter_map(RedirectUri::host)
+        .map(RedirectUri::host)
         .collect();
-    hosts.dedup();
+    let hosts: Vec<String> = hosts.unwrap_or_default().into_iter().collect();
     match (known, hosts.as_slice()) {
         (Some(sector), _) => Ok(SubjectType::Pairwise { sector }),
         (None, [host]) => Ok(SubjectType::Pairwise {
@@ -468,7 +469,7 @@ pub(super) fn subject_type(
         }),
         (None, _) => Err(invalid(
             FIELD,
-            "the redirect URIs have several hosts; expected a host name for their sector",
+            "the redirect URIs do not have one host; expected a host name for their sector",
         )),
     }
 }

@@ -180,6 +180,11 @@ pub async fn update_registered_client(
         .then(|| replace_secrets(services, &mut after))
         .transpose()?;
     forget_unfit_secrets(&mut after);
+    let is_changed = after.name != before.name || after.settings != before.settings;
+    if is_changed && services.settings.oidc.registration.approval_required {
+        // An administrator approved other values.
+        after.settings.enabled = false;
+    }
     let registration = ClientRegistration {
         metadata: request.metadata,
         ..registration
