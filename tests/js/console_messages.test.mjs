@@ -22,7 +22,7 @@ const schema = await read('config/assent.schema.json');
 const SOURCES = [
   'host/model/src/application.rs',
   'host/model/src/application/information.rs',
-  'host/model/src/application/security_profile.rs',
+  'host/model/src/application/profile_rules.rs',
   'host/model/src/audit/chain/verification.rs',
   'host/model/src/caller.rs',
   'host/model/src/certificate_name.rs',

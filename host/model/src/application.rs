@@ -20,6 +20,7 @@ use crate::application_type::ApplicationType;
 
 mod browser_address;
 pub mod information;
+pub mod profile_rules;
 pub mod security_profile;
 
 use browser_address::browser_address;

@@ -50,8 +50,7 @@ async fn the_consent_page_shows_pages_with_their_hosts_and_contacts(database: Da
     assert_eq!(shown["tos_uri"], "https://xn--bcher-kva.example:8443/terms");
     let page = browser.get(&page.url).await;
     let attributes = "target=\"_blank\" rel=\"noopener noreferrer\" referrerpolicy=\"no-referrer\"";
-    let host_of =
-        |host: &str| format!("<bdi translate=\"no\" class=\"muted\" dir=\"ltr\">{host}</bdi>");
+    let host_of = |host: &str| format!("<bdi class=\"muted\" dir=\"ltr\">{host}</bdi>");
     for link in [
         format!(
             "<a href=\"https://privacy.example/?a=1&#38;b=%27%22%3E%3Cscript%3Ealert(1)%3C/script%3E#data\" \
@@ -66,8 +65,8 @@ async fn the_consent_page_shows_pages_with_their_hosts_and_contacts(database: Da
             "<a href=\"http://localhost:3000/about\" {attributes}>About this application</a> {}",
             host_of("localhost:3000")
         ),
-        "<bdi translate=\"no\">&#34;Ops&#34; &#60;ops@rp.example&#62;</bdi>".to_owned(),
-        "<bdi translate=\"no\">&#60;script&#62;alert(2)&#60;/script&#62;</bdi>".to_owned(),
+        "<bdi>&#34;Ops&#34; &#60;ops@rp.example&#62;</bdi>".to_owned(),
+        "<bdi>&#60;script&#62;alert(2)&#60;/script&#62;</bdi>".to_owned(),
     ] {
         assert!(page.body.contains(&link), "{link}: {}", page.body);
     }
@@ -138,7 +137,7 @@ async fn other_addresses_and_unreadable_contacts_are_rejected() {
         json!(["   "]),
         json!(["support@rp.example", "a\nb"]),
         json!(["support\u{202e}elpmaxe.pr@"]),
-        json!(["\u{2067}support@rp.example"]),
+        json!(["support\u{2067}@rp.example"]),
         json!(["a\u{0}b"]),
         json!(["a".repeat(255)]),
         json!(eleven),

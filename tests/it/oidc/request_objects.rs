@@ -263,14 +263,16 @@ async fn a_request_object_with_another_signature_is_refused() {
     );
     let by_other = it.object_by(&ProofKey::generate(), json!({}));
     let own = it.object(json!({}));
-    let changed = format!("{}A", &own[..own.len() - 1]);
-    let cut = own.rsplit_once('.').expect("a signature").0.to_owned();
+    let (signed, signature) = own.rsplit_once('.').expect("a signature");
+    let first = if signature.starts_with('A') { "B" } else { "A" };
+    let changed = format!("{signed}.{first}{}", &signature[1..]);
+    let cut = signed.to_owned();
     let typed = |kind: &str| {
         let header = json!({"alg": "ES256", "typ": kind});
         it.key.proof_with(&header, claims.clone())
     };
     let named = it.key.proof_with(
-        &json!({"alg": "ES256", "jwk": it.key.public(), "jku": "https://rp.example/keys", "crit": ["b64"], "b64": true}),
+        &json!({"alg": "ES256", "jwk": it.key.public(), "crit": ["b64"], "b64": true}),
         claims.clone(),
     );
     // A JWE in the compact form, and a signed JWT in a signed JWT.

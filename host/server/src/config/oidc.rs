@@ -22,8 +22,8 @@ pub struct Oidc {
     pub registration: Registration,
 }
 
-/// Dynamic client registration (RFC 7591, RFC 7592): applications that register themselves, with an initial access token
-/// that an administrator creates.
+/// Dynamic client registration (RFC 7591, RFC 7592): applications that register themselves, with an initial access
+/// token that an administrator creates.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Registration {

@@ -245,7 +245,8 @@ pub(super) fn jwk_of_key(key: &PKey<Public>) -> Result<Map<String, Value>, Clien
     usable_key(&value).map_err(|_| ClientKeyError::Kind)
 }
 
-/// Returns the claims of a JWT that one of these keys signed with an accepted algorithm. `jku`, `x5u`, `x5c` and `jwk` in its header are ignored.
+/// Returns the claims of a JWT that one of these keys signed with an accepted algorithm. `jku`, `x5u`, `x5c` and `jwk`
+/// in its header are ignored.
 /// An unknown `crit` is an error (RFC 7515 section 4.1.11).
 ///
 /// # Errors

@@ -98,9 +98,9 @@ fn origin_of(application: &RegisteredApplication) -> Option<String> {
 }
 
 /// Returns the URI at which an application begins a sign-in with this server (OpenID Connect Core section 4). It names
-/// the page that the user requested, if that has the origin of a redirect URI of the application: otherwise a link could
-/// send the user from the application to a foreign page. Returns `None` if the user may not use the application, or it
-/// has no such URI.
+/// the page that the user requested, if that has the origin of a redirect URI of the application: otherwise a link
+/// could send the user from the application to a foreign page. Returns `None` if the user may not use the application,
+/// or it has no such URI.
 pub async fn login_address(
     services: &Services,
     user: &User,

@@ -52,8 +52,8 @@ pub async fn clients_of(
 }
 
 impl SignedOutClient {
-    /// Returns the client's frame. Returns `None` without a front-channel logout URI, and for a disabled client, because
-    /// no browser is sent there.
+    /// Returns the client's frame. Returns `None` without a front-channel logout URI, and for a disabled client,
+    /// because no browser is sent there.
     ///
     /// # Errors
     /// If the `sid` of the client cannot be computed.

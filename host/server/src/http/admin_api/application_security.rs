@@ -17,7 +17,8 @@ use crate::domain::operations::recent_requests;
 use crate::domain::{InternalError, Services};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
-use assent_model::application::security_profile::{SecurityProfile, UnmetRule};
+use assent_model::application::profile_rules::UnmetRule;
+use assent_model::application::security_profile::SecurityProfile;
 use assent_store::ClientRequest;
 
 pub(super) fn routes() -> Area {

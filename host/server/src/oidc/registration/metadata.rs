@@ -1,8 +1,8 @@
 //! Client metadata (RFC 7591 section 2, OpenID Connect Dynamic Client Registration 1.0 section 2), read into the
 //! settings of an application.
 //!
-//! Unknown members are ignored (RFC 7591 section 2), and so are `default_max_age` and `require_auth_time`: each ID token
-//! has `auth_time`, and a request may have `max_age`. A response lacks the ignored members.
+//! Unknown members are ignored (RFC 7591 section 2), and so are `default_max_age` and `require_auth_time`: each ID
+//! token has `auth_time`, and a request may have `max_age`. A response lacks the ignored members.
 
 use serde_json::{Map, Value, json};
 use url::Url;

@@ -103,7 +103,8 @@ impl Store {
             .await
     }
 
-    /// Uses a refresh token: once, unless it stays valid. A further use revokes the family, except the first retry of a recent refresh, which
+    /// Uses a refresh token: once, unless it stays valid. A further use revokes the family, except the first retry of a
+    /// recent refresh, which
     /// [`Store::answer_retry`] may answer. The same statement checks that the user may still use the application.
     pub async fn rotate(&self, request: RotationRequest) -> Result<Rotation> {
         self.writer.share(request).await
