@@ -168,7 +168,7 @@ pub async fn compose(
         claim_results: domain::claims::result_cache::ClaimResults::default(),
         error_references: ErrorReferences::default(),
         traces: domain::claims::trace_queue::Traces::default(),
-        recent_requests: domain::operations::recent_requests::RecentRequests::default(),
+        recent_requests: domain::operations::request_queue::RecentRequests::default(),
         metrics: domain::operations::telemetry::metrics::Metrics::default(),
         span_sampler,
         collector,

@@ -56,6 +56,7 @@ impl Statements {
                 "logout_deliveries",
                 "FROM devices",
                 "claim_traces",
+                "client_requests",
                 "run_once",
                 "instances",
                 "leases",

@@ -138,7 +138,6 @@ async fn other_addresses_and_unreadable_contacts_are_rejected() {
         json!(["support@rp.example", "a\nb"]),
         json!(["support\u{202e}elpmaxe.pr@"]),
         json!(["support\u{2067}@rp.example"]),
-        json!(["a\u{0}b"]),
         json!(["a".repeat(255)]),
         json!(eleven),
     ] {

@@ -15,7 +15,7 @@ use crate::config::Settings;
 use crate::domain::approvals::lease::LeasedWork;
 use crate::domain::keys::signed_documents::SignedDocuments;
 use crate::domain::operations::plugins::reloads::Reloads;
-use crate::domain::operations::recent_requests::RecentRequests;
+use crate::domain::operations::request_queue::RecentRequests;
 use crate::domain::operations::telemetry::error_references::ErrorReferences;
 use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::domain::operations::telemetry::metrics::Metrics;

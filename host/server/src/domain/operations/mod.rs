@@ -5,6 +5,7 @@ pub mod bootstrap;
 pub mod branding;
 pub mod plugins;
 pub mod recent_requests;
+pub mod request_queue;
 pub mod telemetry;
 pub mod traffic;
 pub mod wakeups;

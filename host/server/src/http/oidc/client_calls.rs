@@ -14,7 +14,8 @@ use axum::{Json, RequestExt};
 use serde_json::json;
 
 use crate::domain::Services;
-use crate::domain::operations::recent_requests::{self, RequestError, Sender};
+use crate::domain::operations::recent_requests::{self, RequestError};
+use crate::domain::operations::request_queue::Sender;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::header_text;
