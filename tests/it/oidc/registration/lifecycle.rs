@@ -51,7 +51,7 @@ async fn an_application_waits_for_its_approval(database: Database) {
     let ada = it.host.user_with_account("ada", application).await;
     let code = ada.sign_in(&browser).await;
     assert!(!code.is_empty(), "{database:?}");
-    // What it changes by itself needs an approval again.
+    // Its own changes need an approval again.
     for (name, expected) in [(client["client_name"].text(), true), ("Payroll", false)] {
         let update = json!({
             "client_id": client["client_id"], "redirect_uris": client["redirect_uris"],

@@ -246,7 +246,7 @@ pub async fn accept(
     };
     let redirect = match (redirect, &fault) {
         (Ok(redirect), _) => redirect,
-        // What is wrong in the request object explains what is missing beside it.
+        // A fault of the request object explains a missing parameter beside it.
         (Err(_), Some(fault)) => {
             return Err(CheckFailure::Unanswerable(Unanswerable::RequestObject {
                 code: fault.code,
