@@ -75,14 +75,14 @@ fn links_to(information: &ApplicationInformation) -> Vec<InformationLink> {
         logo_uri: _,
     } = information;
     let pages = [
-        ("consent-policy", policy_uri),
-        ("consent-terms", tos_uri),
-        ("consent-about", client_uri),
+        (Message::new("consent-policy"), policy_uri),
+        (Message::new("consent-terms"), tos_uri),
+        (Message::new("consent-about"), client_uri),
     ];
     let links = pages.into_iter().filter_map(|(text, uri)| {
         let uri = uri.as_ref()?;
         Some(InformationLink {
-            text: Message::new(text),
+            text,
             address: uri.as_str().to_owned(),
             host: uri.host(),
         })
