@@ -9,19 +9,19 @@ pub enum RegistrationError {
     /// The token is missing, unknown, expired or of another application. A caller cannot distinguish these cases.
     #[error("the token is missing, invalid, expired or revoked")]
     InvalidToken,
-    /// A redirect URI is not permitted.
+    /// A redirect URI is not permitted for the application type, or by the initial access token.
     #[error("{0}")]
     InvalidRedirectUri(String),
-    /// Other metadata is not permitted.
+    /// Other metadata is not permitted. The description names the member.
     #[error("{0}")]
     InvalidMetadata(String),
-    /// The software statement is not valid.
+    /// The signature, the audience or a time of the software statement is not valid.
     #[error("{0}")]
     InvalidSoftwareStatement(&'static str),
     /// The software statement has an issuer that the server does not trust.
     #[error("the server trusts no software statements of this issuer")]
     UnapprovedSoftwareStatement,
-    /// The token is valid, and does not permit the request now.
+    /// The token is valid, and a quota is exhausted, or only administrators may change the application.
     #[error("{0}")]
     Forbidden(&'static str),
     /// Another request changed the application at the same time.

@@ -77,7 +77,8 @@ pub struct RateLimiters {
     pub named_approvals: Limit<UserId>,
     /// Renamings of a user's devices by one device.
     pub renames_per_device: Limit<DeviceId>,
-    /// Requests to the token, introspection and revocation endpoints.
+    /// Requests to the token, introspection and revocation endpoints, and to those for pushed requests and
+    /// registrations.
     pub token_requests_per_ip: Limit<Network>,
     /// Failed client authentications.
     pub client_auth_failures: Limit<(Did, Network)>,
