@@ -117,6 +117,7 @@ pub(crate) async fn update(
     let reply = async {
         let authorization = caller.authorization.as_deref();
         let registration = requests::registration(&services, &application, authorization).await?;
+        requests::count_update(&services, &registration)?;
         let body = match body_of(&services, request).await {
             Ok(body) => body,
             Err(rejection) => return Ok(rejection),
@@ -185,6 +186,7 @@ fn error_response(services: &Services, error: &RegistrationError) -> Response {
         RegistrationError::InvalidToken => StatusCode::UNAUTHORIZED,
         RegistrationError::Forbidden(_) => StatusCode::FORBIDDEN,
         RegistrationError::Conflict(_) => StatusCode::SERVICE_UNAVAILABLE,
+        RegistrationError::TooManyUpdates(_) => StatusCode::TOO_MANY_REQUESTS,
         RegistrationError::InvalidRedirectUri(_)
         | RegistrationError::InvalidMetadata(_)
         | RegistrationError::InvalidSoftwareStatement(_)
@@ -202,14 +204,17 @@ fn error_response(services: &Services, error: &RegistrationError) -> Response {
             let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
-        RegistrationError::Conflict(_) => {
-            let seconds = RateLimitError::SOON.seconds();
-            response.headers_mut().insert(RETRY_AFTER, seconds.into());
-        }
+        RegistrationError::Conflict(_) => retry_after(&mut response, RateLimitError::SOON),
+        RegistrationError::TooManyUpdates(exhausted) => retry_after(&mut response, *exhausted),
         RegistrationError::Internal(cause) if cause.is_outage() => {
             response = unavailable(response);
         }
         _ => {}
     }
     never_stored(response)
+}
+
+fn retry_after(response: &mut Response, exhausted: RateLimitError) {
+    let seconds = exhausted.seconds();
+    response.headers_mut().insert(RETRY_AFTER, seconds.into());
 }
