@@ -17,7 +17,7 @@ mod discovery;
 mod dpop;
 mod fapi;
 mod form_post;
-mod frontchannel;
+pub mod frontchannel;
 mod hints;
 mod information;
 mod introspection;

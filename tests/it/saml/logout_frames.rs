@@ -9,6 +9,7 @@ use super::logout::{
 };
 use super::service_provider::TestServiceProvider;
 use crate::harness::{Application, Browser, TestHost, TestUser};
+use crate::oidc::frontchannel::frame_key;
 
 /// Registers a client with a sign-out page, and signs Ada in to it with her session.
 async fn client(host: &TestHost, ada: &TestUser, browser: &Browser) -> Application {
@@ -42,7 +43,7 @@ async fn single_logout_loads_the_pages_of_clients_before_it_answers() {
         .to_str()
         .expect("text");
     assert!(policy.contains("frame-src https://rp.example;"), "{policy}");
-    let address = format!("{}?loaded={}", page.url, client.id);
+    let address = format!("{}?loaded={}", page.url, frame_key(&page, &client.id));
     let end = browser.get(&address).await;
     // A loaded page is no confirmation, and SAML's status is about service providers.
     assert_eq!(codes(&answer(&end)), (SUCCESS, None));
@@ -80,7 +81,11 @@ async fn service_providers_have_their_turns_before_the_frames() {
         page.body
     );
     let end = browser
-        .get(&format!("{}?loaded={}", page.url, client.id))
+        .get(&format!(
+            "{}?loaded={}",
+            page.url,
+            frame_key(&page, &client.id)
+        ))
         .await;
     for list in ["confirmed", "loaded"] {
         assert!(

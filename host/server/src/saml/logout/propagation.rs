@@ -10,7 +10,7 @@ use crate::domain::sessions::signed_out_clients::{LogoutFrame, SignedOutClient, 
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::message_id;
 use assent_model::clock::Timestamp;
-use assent_model::id::{Did, LogoutId};
+use assent_model::id::LogoutId;
 use assent_model::login::GivenAnswer;
 use assent_model::logout::ClientLogoutOutcome;
 use assent_model::saml::{
@@ -165,8 +165,8 @@ pub enum LogoutView {
 }
 
 /// Returns the state of a logout for a browser with these cookies, and skips service providers that did not respond in
-/// time. The time of a service provider begins when a browser first loads its turn. `loaded` names the clients whose
-/// frames the browser has loaded, if it reports the end of the frames.
+/// time. The time of a service provider begins when a browser first loads its turn. `loaded` has the keys of the
+/// frames that the browser has loaded, if it reports the end of the frames.
 ///
 /// Only the browser that held a session notifies the other service providers of its end, and sees their names. If
 /// another browser comes first, for example because a service provider sends the request itself, no notice is sent. If
@@ -176,7 +176,7 @@ pub async fn view(
     services: &Services,
     id: LogoutId,
     cookies: &[Digest],
-    loaded: Option<&BTreeSet<Did>>,
+    loaded: Option<&BTreeSet<String>>,
 ) -> Result<LogoutView, InternalError> {
     let now = services.now();
     let Some((logout, mut turns)) = services.store.saml_logout(id, now).await? else {
@@ -234,9 +234,8 @@ pub async fn view(
     if !frames.is_empty() {
         // The page lists the framed clients separately.
         clients.retain(|client| {
-            frames
-                .iter()
-                .all(|one| one.application != client.application.id)
+            let key = client.key();
+            frames.iter().all(|frame| frame.key != key)
         });
         let report = report(services, &turns, &clients, &held).await?;
         return Ok(LogoutView::Frames { frames, report });
@@ -263,7 +262,7 @@ async fn open_frames(
     logout: &Logout,
     clients: &mut [SignedOutClient],
     held: &[&str],
-    loaded: Option<&BTreeSet<Did>>,
+    loaded: Option<&BTreeSet<String>>,
 ) -> Result<Vec<LogoutFrame>, InternalError> {
     let now: Timestamp = services.now();
     let is_over = |until| until == Logout::REPORTED || (until <= now && loaded.is_none());
@@ -278,7 +277,7 @@ async fn open_frames(
         let Some(frame) = client.frame(services)? else {
             continue;
         };
-        if loaded.is_some_and(|loaded| loaded.contains(&frame.application)) {
+        if loaded.is_some_and(|loaded| loaded.contains(&frame.key)) {
             client.outcome = client.outcome.or(Some(ClientLogoutOutcome::Loaded));
             reported.push((client.sid.clone(), frame.application.clone()));
         }
