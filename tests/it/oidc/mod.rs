@@ -3,7 +3,7 @@
 mod address;
 mod attacks;
 mod authorize;
-mod backchannel;
+pub mod backchannel;
 mod cached_accounts;
 mod claim_map;
 mod claims;

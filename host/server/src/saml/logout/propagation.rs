@@ -14,7 +14,8 @@ use assent_model::id::LogoutId;
 use assent_model::login::GivenAnswer;
 use assent_model::logout::ClientLogoutOutcome;
 use assent_model::saml::{
-    Logout, LogoutContinuation, LogoutOutcome, LogoutTurn, Participation, SessionEnd,
+    Logout, LogoutContinuation, LogoutOutcome, LogoutTurn, Participation, SessionBrowser,
+    SessionEnd,
 };
 use assent_model::secret::Digest;
 use assent_store::Transition;
@@ -67,34 +68,33 @@ pub async fn begin(
     let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
     let is_finished =
         turns.iter().all(|turn| turn.outcome.is_some()) && ended.frontchannel.is_empty() && !names;
-    let end = match is_finished {
-        true => {
-            let report = LogoutReport::default();
-            Some(logout_end(services, continuation.clone(), &turns, report).await?)
-        }
-        false => None,
-    };
     let now = services.now();
     let begun = id.unwrap_or_else(|| LogoutId::new(now, &*services.entropy));
-    let lifetime = match &end {
-        None => Some(LIFETIME),
-        Some(_) => id.map(|_| GivenAnswer::REPEATABLE),
+    let lifetime = match is_finished {
+        false => Some(LIFETIME),
+        true => id.map(|_| GivenAnswer::REPEATABLE),
     };
+    // It is stored before the end is created, which may wait, so that a repeated request finds it.
     if let Some(lifetime) = lifetime {
         let logout = Logout {
             id: begun,
-            browsers: ended.browsers,
+            browsers: ended.browsers.clone(),
             browser,
-            continuation,
+            continuation: continuation.clone(),
             frames_until: None,
             expires_at: now + lifetime,
         };
         services
             .store
-            .insert_saml_logout(logout, turns, now)
+            .insert_saml_logout(logout, turns.clone(), now)
             .await?;
     }
-    Ok(end.map_or(LogoutStart::Notifying(begun), LogoutStart::Finished))
+    if !is_finished {
+        return Ok(LogoutStart::Notifying(begun));
+    }
+    let (sids, report) = (sids_of(&ended.browsers), LogoutReport::default());
+    let end = logout_end(services, continuation, &turns, &sids, report).await?;
+    Ok(LogoutStart::Finished(end))
 }
 
 /// Whether the logout of a repeated message is stored. Another request may store it at this moment.
@@ -228,8 +228,8 @@ pub async fn view(
             }
         }
     }
-    let sids: BTreeSet<&str> = logout.browsers.iter().map(|one| one.sid.as_str()).collect();
-    let mut clients = clients_of(services, sids).await?;
+    let sids = sids_of(&logout.browsers);
+    let mut clients = clients_of(services, sids.clone()).await?;
     let frames = open_frames(services, &logout, &mut clients, &held, loaded).await?;
     if !frames.is_empty() {
         // The page lists the framed clients separately.
@@ -242,7 +242,7 @@ pub async fn view(
     }
     // The end is created before it is claimed, so that no failure can come between the two.
     let report = report(services, &turns, &clients, &held).await?;
-    let finished = logout_end(services, logout.continuation.clone(), &turns, report).await?;
+    let finished = logout_end(services, logout.continuation.clone(), &turns, &sids, report).await?;
     Ok(match services.store.finish_saml_logout(id, now).await? {
         Transition::Done => LogoutView::Finished(finished),
         // Another request of this browser finished it. Its response may have been lost. If no browser held a session,
@@ -296,6 +296,10 @@ async fn open_frames(
     let until = now + services.settings.saml.logout_timeout.get();
     services.store.start_logout_frames(logout.id, until).await?;
     Ok(frames)
+}
+
+fn sids_of(browsers: &[SessionBrowser]) -> BTreeSet<&str> {
+    browsers.iter().map(|one| one.sid.as_str()).collect()
 }
 
 /// Returns the sessions that a browser with these cookies held.
