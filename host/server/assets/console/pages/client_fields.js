@@ -73,6 +73,23 @@ export function redirectUris(type, needed) {
   });
 }
 
+/** The scopes that an application may have. */
+export const scopes = () =>
+  several(
+    'scopes',
+    'Scopes',
+    [
+      ['openid', 'who the user is (always needed)'],
+      ['profile', 'names, and the account with its roles'],
+      ['email', 'the user’s email address'],
+      ['phone', 'the telephone number'],
+      ['address', 'the postal address'],
+      ['groups', 'the groups that the application is assigned to'],
+      ['offline_access', 'refresh tokens'],
+    ],
+    { codes: true, fixed: ['openid'] },
+  );
+
 /** @param {Schema<'ApplicationType'>} type */
 function postLogoutRedirectUris(type) {
   return lines('post_logout_redirect_uris', 'Post-logout redirect URIs', {
@@ -104,20 +121,7 @@ export function clientFields(type, { owner }) {
     group(
       'What it may request',
       null,
-      several(
-        'scopes',
-        'Scopes',
-        [
-          ['openid', 'who the user is (always needed)'],
-          ['profile', 'names, and the account with its roles'],
-          ['email', 'the user’s email address'],
-          ['phone', 'the telephone number'],
-          ['address', 'the postal address'],
-          ['groups', 'the groups that the application is assigned to'],
-          ['offline_access', 'refresh tokens'],
-        ],
-        { codes: true, fixed: ['openid'] },
-      ),
+      scopes(),
       several(
         'grant_types',
         'Grant types',
