@@ -454,7 +454,7 @@ signed-out-title = Abgemeldet
 signed-out-heading = Sie sind abgemeldet
 signed-out-lead = Sie sind in diesem Browser von { $operator } abgemeldet.
 signed-out-confirmed = Diese Anwendungen haben die Abmeldung bestätigt:
-signed-out-loaded = Dieser Browser hat die Abmeldeseiten dieser Anwendungen geöffnet. Vielleicht sind Sie dort noch angemeldet, denn Browser sperren oft die Cookies, die dazu nötig sind; bitte sehen Sie nach:
+signed-out-loaded = Dieser Browser hat die Abmeldeseiten dieser Anwendungen geöffnet. Ob Sie dort abgemeldet sind, ist nicht bekannt, denn Browser sperren oft die Cookies, die dazu nötig sind; bitte sehen Sie nach:
 signed-out-unconfirmed = Diese Anwendungen haben die Abmeldung nicht bestätigt. Vielleicht sind Sie dort noch angemeldet; melden Sie sich auch dort ab:
 signed-out-others = Einige Anwendungen ließen sich nicht benachrichtigen. Vielleicht sind Sie dort noch angemeldet.
 signed-out-windows = Eine Anwendung lässt vielleicht ihr eigenes Fenster offen: Schließen Sie es, wenn auch andere diesen Computer benutzen.
@@ -475,7 +475,7 @@ signing-out-position = { $turn } von { $of }. Das dauert ein paar Sekunden; bitt
 signing-out-frame = Abmeldung bei { $application }
 signing-out-frames-lead = Bei { $operator } sind Sie abgemeldet. Jetzt öffnet dieser Browser die Abmeldeseiten dieser Anwendungen. Das dauert ein paar Sekunden; bitte lassen Sie diese Seite offen.
 signing-out-frame-loaded = – geöffnet
-signing-out-frames-cookies = Auch bei einer Anwendung, deren Abmeldeseite geöffnet wurde, sind Sie vielleicht noch angemeldet, denn Browser sperren oft die Cookies, die dazu nötig sind.
+signing-out-frames-cookies = Wurde eine Abmeldeseite geöffnet, ist nicht bekannt, ob Sie bei der Anwendung abgemeldet sind, denn Browser sperren oft die Cookies, die dazu nötig sind. Wurde sie nicht geöffnet, sind Sie dort vielleicht noch angemeldet.
 signing-out-answered = Die Anwendung hat geantwortet.
 signing-out-continue = Weiter
 

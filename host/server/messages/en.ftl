@@ -455,7 +455,7 @@ signed-out-title = Signed out
 signed-out-heading = You are signed out
 signed-out-lead = You are signed out of { $operator } in this browser.
 signed-out-confirmed = These applications confirmed that you are signed out:
-signed-out-loaded = This browser opened the sign-out pages of these applications. You may still be signed in there, because browsers often block the cookies that this needs; please check:
+signed-out-loaded = This browser opened the sign-out pages of these applications. Whether you are signed out there is not known, because browsers often block the cookies that this needs; please check:
 signed-out-unconfirmed = These applications have not confirmed that you are signed out. You may still be signed in there; sign out there, too:
 signed-out-others = Some applications could not be notified. You may still be signed in there.
 signed-out-windows = An application may keep its own window open: close it, if others use this computer.
@@ -476,7 +476,7 @@ signing-out-position = { $turn } of { $of }. This takes a few seconds; please ke
 signing-out-frame = Signing out of { $application }
 signing-out-frames-lead = You are signed out of { $operator }. Now this browser opens the sign-out pages of these applications. This takes a few seconds; please keep this page open.
 signing-out-frame-loaded = – opened
-signing-out-frames-cookies = You may still be signed in to an application whose sign-out page was opened, because browsers often block the cookies that this needs.
+signing-out-frames-cookies = If a sign-out page was opened, it is not known whether you are signed out of its application, because browsers often block the cookies that this needs. If it was not opened, you may still be signed in there.
 signing-out-answered = The application has answered.
 signing-out-continue = Continue
 

@@ -154,6 +154,7 @@ pub async fn compose(
         saml_keys: crate::keys::saml::OpenKeys::default(),
         used_proofs: domain::operations::traffic::used_proofs::UsedProofs::default(),
         fetched_keys: domain::keys::fetched_keys::FetchedKeys::default(),
+        fetched_objects: domain::fetched_objects::FetchedObjects::default(),
         passkeys,
         store,
         master_keys: opened.master,

@@ -62,6 +62,16 @@ async fn an_oversized_request_head_is_rejected_before_it_ends() {
         "x".repeat(24 * 1024)
     );
     assert_eq!(first_line(&host, usual.as_bytes()).await, "HTTP/1.1 200 OK");
+    // A proxy may send a chain of certificates beside other long headers.
+    let proxied = format!(
+        "GET / HTTP/1.1\r\nhost: localhost\r\nclient-cert-chain: {}\r\nx-large: {}\r\n\r\n",
+        "x".repeat(32 * 1024),
+        "x".repeat(24 * 1024)
+    );
+    assert_eq!(
+        first_line(&host, proxied.as_bytes()).await,
+        "HTTP/1.1 200 OK"
+    );
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 mod address;
 mod attacks;
 mod authorize;
-mod backchannel;
+pub mod backchannel;
 mod cached_accounts;
 mod claim_map;
 mod claims;
@@ -17,7 +17,7 @@ mod discovery;
 mod dpop;
 mod fapi;
 mod form_post;
-mod frontchannel;
+pub mod frontchannel;
 mod hints;
 mod information;
 mod introspection;

@@ -1,7 +1,7 @@
 //! Request objects (RFC 9101). A test of a requirement of the OpenID suite has the name of its module.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use assent_model::clock::Clock;
@@ -11,6 +11,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::future::join_all;
 use josekit::jws::{PS256, RS256};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -18,7 +19,7 @@ use serde_json::{Value, json};
 use super::pushed_requests::{address, expect_page, push_form};
 use crate::harness::proof_key::ProofKey;
 use crate::harness::{
-    Browser, Database, EncodedKey, HostOptions, Json, Page, Respond, TestHost, TestUser, Text,
+    Browser, Database, EncodedKey, HostOptions, Json, Log, Page, Respond, TestHost, TestUser, Text,
     http_client, jwt_claims, rsa_key,
 };
 
@@ -448,6 +449,11 @@ async fn objects(object: String, count: Arc<AtomicUsize>) -> String {
                 ""
             }),
         );
+    serve(router).await
+}
+
+/// Serves these routes. Returns the address.
+async fn serve(router: axum::Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
     let listener = listener.expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -487,6 +493,66 @@ async fn a_request_object_is_fetched_from_a_registered_address_only() {
     let page = it.finish(&browser, first).await;
     assert_eq!(page.parameter("state"), "st&te");
     assert_eq!(count.load(Ordering::SeqCst), 1);
+}
+
+/// Concurrent visits of one address share a fetch. After a failure the address is fetched again only after a pause,
+/// and the warning is logged once.
+#[tokio::test]
+async fn fetches_of_an_address_are_shared_and_pause_after_a_failure() {
+    let options = HostOptions {
+        settings: "[egress]\nallow_private_addresses = true\n",
+        ..HostOptions::default()
+    };
+    let it = fixture_at(TestHost::start_with(options).await, json!({})).await;
+    let (count, is_failing) = (
+        Arc::new(AtomicUsize::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let object = it.object(json!({}));
+    let state = (Arc::clone(&count), Arc::clone(&is_failing));
+    let answer = move || {
+        let (count, is_failing) = &state;
+        count.fetch_add(1, Ordering::SeqCst);
+        let status = match is_failing.load(Ordering::SeqCst) {
+            true => StatusCode::INTERNAL_SERVER_ERROR,
+            false => StatusCode::OK,
+        };
+        let object = object.clone();
+        async move {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            (status, object)
+        }
+    };
+    let uri = format!(
+        "{}/object",
+        serve(axum::Router::new().route("/object", get(answer))).await
+    );
+    let path = format!("/applications/{}", it.ada.application.id);
+    let change = json!({"request_uris": [&uri]});
+    it.host.admin_ok(Method::PATCH, &path, change).await;
+    let request = it.ada.application.request(&[("request_uri", Some(&uri))]);
+    let browsers = [0; 5].map(|_| Browser::new(&it.host.base));
+    let visits = async || join_all(browsers.iter().map(|browser| browser.get(&request))).await;
+    let log = Log::capture();
+    for answer in visits().await {
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+    }
+    assert_eq!(count.swap(0, Ordering::SeqCst), 1);
+    is_failing.store(true, Ordering::SeqCst);
+    for answer in visits().await.into_iter().chain(visits().await) {
+        assert_eq!(answer.parameter("error"), "invalid_request_uri");
+    }
+    assert_eq!(count.swap(0, Ordering::SeqCst), 1);
+    let message = "request object of an application not fetched";
+    let warned = log
+        .lines()
+        .into_iter()
+        .filter(|line| line.contains(message));
+    assert_eq!(warned.count(), 1);
+    is_failing.store(false, Ordering::SeqCst);
+    it.host.advance(5);
+    visits().await;
+    assert_eq!(count.load(Ordering::SeqCst), 1, "after the pause");
 }
 
 /// An address on this machine is no address of an application, unless the operator permits it.

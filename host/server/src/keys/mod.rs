@@ -9,6 +9,7 @@ mod generation;
 pub mod jws_verifier;
 pub mod key_set;
 mod master;
+pub mod reloaded_file;
 mod ring;
 pub mod saml;
 mod sealing;

@@ -52,9 +52,10 @@ pub use applications::{
     ApplicationQuery, ClientChange, ClientDocument, ClientSecretUse, CreateClient,
     CreateClientSecret, DeleteApplication, DeleteClientSecret, NewClientSecret, OpenIdConnect,
     RegisteredClient, RegistrationRequest, RotateClientSecret, UpdateClient, application,
-    application_usage, applications, client_registration, client_secrets, delete_registered_client,
-    delete_unused_registrations, find_applications, must_have_quota, register_client,
-    registered_application, registration_sources, registration_token, update_registered_client,
+    application_usage, applications, client_registration, client_secrets, count_client_update,
+    delete_registered_client, delete_unused_registrations, find_applications, must_have_quota,
+    register_client, registered_application, registration_sources, registration_token,
+    update_registered_client,
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};

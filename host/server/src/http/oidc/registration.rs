@@ -20,6 +20,7 @@ use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::registration::error::RegistrationError;
 use crate::oidc::registration::requests;
 use assent_model::audit::Origin;
+use assent_model::client_registration::ClientRegistration;
 
 /// The path of a registration.
 pub(crate) const REGISTER: &str = "/oidc/register";
@@ -36,9 +37,10 @@ pub(crate) fn rejection_in_its_words(response: Response) -> Response {
     match allowed {
         Some(allowed) if response.status() == StatusCode::METHOD_NOT_ALLOWED => {
             let description = "the method is not one of the header Allow";
-            let body = Json(json!({"error": "invalid_request", "error_description": description}));
-            let headers = [(ALLOW, allowed)];
-            never_stored((StatusCode::METHOD_NOT_ALLOWED, headers, body).into_response())
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            let mut response = error_body(status, "invalid_request", description);
+            response.headers_mut().insert(ALLOW, allowed);
+            response
         }
         _ => in_its_words(response),
     }
@@ -50,6 +52,18 @@ pub(crate) struct RegistrationCaller {
     authorization: Option<String>,
 }
 
+impl RegistrationCaller {
+    /// Returns the registration of this application, if the caller has its registration access token.
+    async fn registration(
+        &self,
+        services: &Services,
+        application: &str,
+    ) -> Result<ClientRegistration, RegistrationError> {
+        let authorization = self.authorization.as_deref();
+        requests::registration(services, application, authorization).await
+    }
+}
+
 impl FromRequestParts<Arc<Services>> for RegistrationCaller {
     type Rejection = Response;
 
@@ -59,8 +73,8 @@ impl FromRequestParts<Arc<Services>> for RegistrationCaller {
     ) -> Result<Self, Response> {
         if !services.settings.oidc.registration.enabled {
             let description = "this server registers no applications by themselves";
-            let body = Json(json!({"error": "invalid_request", "error_description": description}));
-            return Err(never_stored((StatusCode::NOT_FOUND, body).into_response()));
+            let status = StatusCode::NOT_FOUND;
+            return Err(error_body(status, "invalid_request", description));
         }
         Ok(Self {
             from: Origin {
@@ -80,8 +94,7 @@ pub(crate) async fn register(
 ) -> Response {
     let reply = async {
         // The body is read only with a valid token.
-        let authorization = caller.authorization.as_deref();
-        let token = requests::initial_access(&services, authorization).await?;
+        let token = requests::initial_access(&services, caller.authorization.as_deref()).await?;
         let body = match body_of(&services, request).await {
             Ok(body) => body,
             Err(rejection) => return Ok(rejection),
@@ -99,10 +112,9 @@ pub(crate) async fn read(
     Path(application): Path<String>,
 ) -> Response {
     let reply = async {
-        let authorization = caller.authorization.as_deref();
-        let registration = requests::registration(&services, &application, authorization).await?;
+        let registration = caller.registration(&services, &application).await?;
         let metadata = requests::read(&services, &registration).await?;
-        Ok(with_token(metadata, authorization).into_response())
+        Ok(with_token(metadata, caller.authorization.as_deref()).into_response())
     };
     answer(&services, reply.await)
 }
@@ -115,14 +127,14 @@ pub(crate) async fn update(
     request: Request,
 ) -> Response {
     let reply = async {
-        let authorization = caller.authorization.as_deref();
-        let registration = requests::registration(&services, &application, authorization).await?;
+        let registration = caller.registration(&services, &application).await?;
+        requests::count_update(&services, &registration)?;
         let body = match body_of(&services, request).await {
             Ok(body) => body,
             Err(rejection) => return Ok(rejection),
         };
         let metadata = requests::update(&services, registration, caller.from, &body).await?;
-        Ok(with_token(metadata, authorization).into_response())
+        Ok(with_token(metadata, caller.authorization.as_deref()).into_response())
     };
     answer(&services, reply.await)
 }
@@ -134,8 +146,7 @@ pub(crate) async fn delete(
     Path(application): Path<String>,
 ) -> Response {
     let reply = async {
-        let authorization = caller.authorization.as_deref();
-        let registration = requests::registration(&services, &application, authorization).await?;
+        let registration = caller.registration(&services, &application).await?;
         requests::delete(&services, &registration, caller.from).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };
@@ -185,6 +196,7 @@ fn error_response(services: &Services, error: &RegistrationError) -> Response {
         RegistrationError::InvalidToken => StatusCode::UNAUTHORIZED,
         RegistrationError::Forbidden(_) => StatusCode::FORBIDDEN,
         RegistrationError::Conflict(_) => StatusCode::SERVICE_UNAVAILABLE,
+        RegistrationError::TooManyUpdates(_) => StatusCode::TOO_MANY_REQUESTS,
         RegistrationError::InvalidRedirectUri(_)
         | RegistrationError::InvalidMetadata(_)
         | RegistrationError::InvalidSoftwareStatement(_)
@@ -194,22 +206,29 @@ fn error_response(services: &Services, error: &RegistrationError) -> Response {
             StatusCode::INTERNAL_SERVER_ERROR
         }
     };
-    let code = error.code();
-    let body = Json(json!({"error": code, "error_description": description}));
-    let mut response = (status, body).into_response();
+    let mut response = error_body(status, error.code(), &description);
     match error {
         RegistrationError::InvalidToken => {
             let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
-        RegistrationError::Conflict(_) => {
-            let seconds = RateLimitError::SOON.seconds();
-            response.headers_mut().insert(RETRY_AFTER, seconds.into());
-        }
+        RegistrationError::Conflict(_) => retry_after(&mut response, RateLimitError::SOON),
+        RegistrationError::TooManyUpdates(exhausted) => retry_after(&mut response, *exhausted),
         RegistrationError::Internal(cause) if cause.is_outage() => {
             response = unavailable(response);
         }
         _ => {}
     }
-    never_stored(response)
+    response
+}
+
+/// Returns an error response with its JSON, which no cache stores.
+fn error_body(status: StatusCode, code: &str, description: &str) -> Response {
+    let body = Json(json!({"error": code, "error_description": description}));
+    never_stored((status, body).into_response())
+}
+
+fn retry_after(response: &mut Response, exhausted: RateLimitError) {
+    let seconds = exhausted.seconds();
+    response.headers_mut().insert(RETRY_AFTER, seconds.into());
 }

@@ -264,6 +264,7 @@ fn logout_frames() -> LogoutFramesPage {
     LogoutFramesPage {
         layout: layout(),
         frames: vec![LogoutFrame {
+            key: MARKUP.to_owned(),
             application: Did::from_ed25519(&[1; 32]),
             name: MARKUP.to_owned(),
             address: MARKUP.to_owned(),

@@ -15,6 +15,7 @@ use crate::domain::keys::client_keys;
 use crate::keys::client::{JwtError, header_of};
 use crate::keys::jws_verifier::signing_algorithms;
 use assent_model::application::Application;
+use assent_model::id::Did;
 use assent_model::purpose::SignInPurpose;
 
 /// The largest request object at an address, in bytes.
@@ -169,7 +170,7 @@ async fn object_of<'a>(
     }
 }
 
-/// Fetches the request object at a registered address.
+/// Fetches the request object at a registered address. Concurrent requests share a fetch.
 async fn fetch(
     services: &Services,
     application: &Application,
@@ -190,8 +191,23 @@ async fn fetch(
             "request_uri is not one of the application's request_uris",
         );
     };
+    let fetched = services.fetched_objects.object_at(
+        &uri,
+        || services.now(),
+        fetch_object(services, &application.id, &uri),
+    );
+    match fetched.await {
+        Some(object) => Ok(object.as_ref().to_owned()),
+        None => fail(
+            AuthorizeErrorCode::InvalidRequestUri,
+            "the request object could not be fetched from request_uri",
+        ),
+    }
+}
+
+async fn fetch_object(services: &Services, application: &Did, uri: &Url) -> Option<String> {
     let accept = "application/oauth-authz-req+jwt, application/jwt";
-    let fetched = match services.egress.get(&uri, accept, LARGEST).await {
+    let fetched = match services.egress.get(uri, accept, LARGEST).await {
         Ok(answer) if answer.status == 200 => {
             let text = String::from_utf8(answer.body).map(|text| text.trim().to_owned());
             text.map_err(|_| "it is not a JWT".to_owned())
@@ -199,14 +215,11 @@ async fn fetch(
         Ok(answer) => Err(format!("it was answered with the status {}", answer.status)),
         Err(failure) => Err(failure.to_string()),
     };
-    fetched.or_else(|reason| {
-        let application = &application.id;
-        tracing::warn!(%application, %uri, reason, "request object of an application not fetched");
-        fail(
-            AuthorizeErrorCode::InvalidRequestUri,
-            "the request object could not be fetched from request_uri",
-        )
-    })
+    fetched
+        .inspect_err(|reason| {
+            tracing::warn!(%application, %uri, reason, "request object of an application not fetched");
+        })
+        .ok()
 }
 
 fn invalid<T>(description: impl Into<String>) -> Result<T, CheckError> {

@@ -2,6 +2,7 @@
 
 use crate::domain::InternalError;
 use crate::domain::admin::AdminError;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 
 /// The reason why a registration was rejected.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +28,9 @@ pub enum RegistrationError {
     /// Another request changed the application at the same time.
     #[error("{0}")]
     Conflict(&'static str),
+    /// The application updates itself too often.
+    #[error("there were too many updates; try again after the time in Retry-After")]
+    TooManyUpdates(RateLimitError),
     /// An internal error.
     #[error("the server could not answer; try again")]
     Internal(#[from] InternalError),
@@ -42,7 +46,7 @@ impl RegistrationError {
             Self::InvalidSoftwareStatement(_) => "invalid_software_statement",
             Self::UnapprovedSoftwareStatement => "unapproved_software_statement",
             Self::Forbidden(_) => "access_denied",
-            Self::Conflict(_) => "temporarily_unavailable",
+            Self::Conflict(_) | Self::TooManyUpdates(_) => "temporarily_unavailable",
             Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",
             Self::Internal(_) => "server_error",
         }

@@ -109,6 +109,14 @@ pub async fn read(services: &Services, registration: &ClientRegistration) -> Res
     Ok(Value::Object(metadata))
 }
 
+/// Checks that the application may update itself now, and counts the update. This is before its body is read.
+///
+/// # Errors
+/// [`RegistrationError::TooManyUpdates`].
+pub fn count_update(services: &Services, registration: &ClientRegistration) -> Result<()> {
+    admin::count_client_update(services, registration).map_err(RegistrationError::TooManyUpdates)
+}
+
 /// Updates an application (RFC 7592 section 2.2). The registration access token stays valid.
 ///
 /// # Errors

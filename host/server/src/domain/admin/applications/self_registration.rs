@@ -15,6 +15,7 @@ use crate::domain::admin::changes::{AuditedSettings, application_deletion, clien
 use crate::domain::admin::execution::{Execution, Recorder};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::signing_keys;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application::{Application, OidcSettings, RegisteredApplication};
 use assent_model::application_type::ApplicationType;
@@ -154,7 +155,19 @@ pub fn must_have_quota(services: &Services, token: &RegistrationToken) -> Result
     }
 }
 
-/// Updates an application by its registration.
+/// Counts an update of an application by itself. Each may fetch a document, and is an entry of the audit log.
+///
+/// # Errors
+/// [`RateLimitError`] if the limit of the application is reached.
+pub fn count_client_update(
+    services: &Services,
+    registration: &ClientRegistration,
+) -> std::result::Result<(), RateLimitError> {
+    let limit = &services.rate_limits.registration_updates;
+    limit.count_call(&registration.application, services.now())
+}
+
+/// Updates an application by its registration. An update without a difference writes nothing.
 ///
 /// # Errors
 /// [`AdminError::Invalid`] if the metadata would raise the application's rights, or exceeds a limit or a rule of the
@@ -175,12 +188,20 @@ pub async fn update_registered_client(
     apply(services, &mut after, change_of(request.members)?)?;
     must_be_permitted(registration.limits.violation(&after.settings))?;
     must_be_permitted(raised_right(&before.settings, &after.settings))?;
+    let needs_secret = needs_secret(&before.settings, &after);
+    let is_changed = after.name != before.name || after.settings != before.settings;
+    if !is_changed && !needs_secret && request.metadata == registration.metadata {
+        return Ok(RegisteredClient {
+            application: before,
+            registration,
+            secret: None,
+        });
+    }
     after.updated_at = services.now();
-    let secret = needs_secret(&before.settings, &after)
+    let secret = needs_secret
         .then(|| replace_secrets(services, &mut after))
         .transpose()?;
     forget_unfit_secrets(&mut after);
-    let is_changed = after.name != before.name || after.settings != before.settings;
     if is_changed && services.settings.oidc.registration.approval_required {
         // An administrator approved other values.
         after.settings.enabled = false;
