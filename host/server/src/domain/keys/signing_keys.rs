@@ -186,7 +186,9 @@ pub async fn signer(
 }
 
 /// Creates the keys of algorithms that an application chooses as the first one, so that clients find them in the key
-/// set before the first signature.
+/// set before the first signature: if other instances run, it waits until each of them publishes the new keys. That
+/// happens once for each algorithm. A client that cached the key set before must fetch it again for an unknown `kid`
+/// (OpenID Connect Core 1.0 section 10.1.1).
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -200,6 +202,7 @@ pub async fn create_first_keys(
         keyed_request: None,
         ..by.clone()
     };
+    let mut is_new = false;
     for algorithm in settings.response_algorithms() {
         if services
             .key_ring
@@ -207,7 +210,11 @@ pub async fn create_first_keys(
             .is_none()
         {
             create_first_key(services, algorithm, &preparation).await?;
+            is_new = true;
         }
+    }
+    if is_new && services.store.other_instances().await? > 0 {
+        tokio::time::sleep(PUBLISHED_EVERYWHERE).await;
     }
     Ok(())
 }
