@@ -51,10 +51,7 @@ crate::engine::sql::row! {
 }
 
 /// The time in milliseconds, by the clock of heartbeats: PostgreSQL's clock, or for SQLite the machine's.
-async fn heartbeat_clock(
-    kind: DatabaseKind,
-    connection: &mut Connection,
-) -> sql::Result<i64> {
+async fn heartbeat_clock(kind: DatabaseKind, connection: &mut Connection) -> sql::Result<i64> {
     let clock = match kind {
         DatabaseKind::Sqlite => "SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000",
         DatabaseKind::Postgres => {

@@ -1,5 +1,6 @@
 //! The stored root secret and sealing keys.
 
+use crate::engine::migrations::older_instances::{self, RunningInstance};
 use crate::engine::rows::{cell, moment};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind, Executor};
@@ -156,7 +157,7 @@ pub enum NewSealingKey {
     /// Another instance has added one.
     Known,
     /// The number of instances that still have another master key. The new key waits for them.
-    Waits(i64),
+    Waits(usize),
     /// There are keys that are not wrapped with the new master key.
     Incomplete,
 }
@@ -186,7 +187,8 @@ impl Store {
         let kind = self.instance.kind;
         self.write((key, entry), move |db, (key, entry)| {
             Box::pin(async move {
-                let others = others(kind, db, &key.master_key).await?;
+                let instances = older_instances::running(kind, db).await?;
+                let others = with_other_master_key(&instances, &key.master_key);
                 if others > 0 {
                     return Ok(NewSealingKey::Waits(others));
                 }
@@ -257,9 +259,13 @@ impl Store {
     /// The number of running instances with another master key than this one.
     pub async fn instances_with_other_master_key(&self, master_key: &str) -> Result<usize> {
         let instances = self.running_instances().await?;
-        let others = instances
-            .iter()
-            .filter(|other| other.master_key != master_key);
-        Ok(others.count())
+        Ok(with_other_master_key(&instances, master_key))
     }
+}
+
+fn with_other_master_key(instances: &[RunningInstance], master_key: &str) -> usize {
+    let others = instances
+        .iter()
+        .filter(|other| other.master_key != master_key);
+    others.count()
 }
