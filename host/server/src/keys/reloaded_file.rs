@@ -8,7 +8,7 @@ use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::secret::Digest;
 
 /// The minimum time between checks of the files. A use of the value triggers a check if the last one is that old.
-const CHECK_INTERVAL: Duration = Duration::from_secs(60);
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The value of files.
 pub struct ReloadedFile<T> {
