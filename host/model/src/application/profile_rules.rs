@@ -20,12 +20,24 @@ pub struct UnmetRule {
     /// Whether an administrator can set the first value. Others need keys or addresses, which only the operator of the
     /// application has.
     pub is_settable: bool,
+    /// The reason why nobody can fulfil the rule on this server as it is configured.
+    pub obstacle: Option<&'static str>,
 }
 
+/// The obstacle, and the error of a setting, on a server that receives no client certificates: each token request of the
+/// application would fail.
+pub const NO_CERTIFICATES: &str = "this server receives no client certificates: expected the settings http.mtls, or \
+                                   http.client_cert_header behind a proxy";
+
 impl SecurityProfile {
-    /// Returns the settings that this profile does not permit.
-    pub fn unmet_rules(self, settings: &OidcSettings) -> Vec<UnmetRule> {
-        let mut unmet = self.unmet_authentication(settings);
+    /// Returns the settings that this profile does not permit on a server that receives client certificates, or on one
+    /// that does not.
+    pub fn unmet_rules(
+        self,
+        settings: &OidcSettings,
+        receives_certificates: bool,
+    ) -> Vec<UnmetRule> {
+        let mut unmet = self.unmet_authentication(settings, receives_certificates);
         unmet.extend(self.unmet_requests(settings));
         unmet.extend(self.unmet_signatures(settings));
         unmet
@@ -36,7 +48,11 @@ impl SecurityProfile {
     }
 
     /// The rules for the authentication of the application, and for its tokens.
-    fn unmet_authentication(self, settings: &OidcSettings) -> Vec<UnmetRule> {
+    fn unmet_authentication(
+        self,
+        settings: &OidcSettings,
+        receives_certificates: bool,
+    ) -> Vec<UnmetRule> {
         let mut unmet = Vec::new();
         if !settings.application_type.is_confidential() {
             unmet.push(UnmetRule {
@@ -44,6 +60,7 @@ impl SecurityProfile {
                 expected: vec![json!("web")],
                 rule: "only confidential clients: FAPI 2.0 Security Profile section 5.3.2.1",
                 is_settable: false,
+                obstacle: None,
             });
         }
         let methods = [
@@ -56,6 +73,7 @@ impl SecurityProfile {
                 expected: methods.map(|method| json!(method)).to_vec(),
                 rule: "authentication by key or certificate: FAPI 2.0 Security Profile section 5.3.2.1",
                 is_settable: false,
+                obstacle: None,
             });
         }
         if self.is_fapi_2() && settings.lenient_assertion_audience {
@@ -64,10 +82,11 @@ impl SecurityProfile {
                 expected: vec![json!(false)],
                 rule: "the issuer as the audience of assertions: FAPI 2.0 Security Profile section 5.3.2.1",
                 is_settable: true,
+                obstacle: None,
             });
         }
         match settings.sender_constraint {
-            SenderConstraint::Certificate => {}
+            SenderConstraint::Certificate if self.is_fapi_2() || receives_certificates => {}
             SenderConstraint::DpopKey if self.is_fapi_2() => {}
             SenderConstraint::Optional if self.is_fapi_2() => unmet.push(UnmetRule {
                 // One of the two members binds the tokens. DPoP needs no certificate.
@@ -76,12 +95,14 @@ impl SecurityProfile {
                 rule: "access tokens that are bound to a key, by this member or by \
                        tls_client_certificate_bound_access_tokens: FAPI 2.0 Security Profile section 5.3.2.1",
                 is_settable: true,
+                obstacle: None,
             }),
-            SenderConstraint::Optional | SenderConstraint::DpopKey => unmet.push(UnmetRule {
+            constraint => unmet.push(UnmetRule {
                 member: "tls_client_certificate_bound_access_tokens",
                 expected: vec![json!(true)],
                 rule: "access tokens that are bound to a certificate: FAPI 1.0 Advanced section 5.2.2",
-                is_settable: settings.sender_constraint == SenderConstraint::Optional,
+                is_settable: receives_certificates && constraint == SenderConstraint::Optional,
+                obstacle: (!receives_certificates).then_some(NO_CERTIFICATES),
             }),
         }
         unmet
@@ -100,6 +121,7 @@ impl SecurityProfile {
                     expected: vec![json!(true)],
                     rule,
                     is_settable,
+                    obstacle: None,
                 });
             }
         };
@@ -134,6 +156,7 @@ impl SecurityProfile {
                 rule: "redirect URIs that begin with https://, or are on this machine: FAPI 2.0 Security Profile \
                        section 5.3.2.2",
                 is_settable: false,
+                obstacle: None,
             });
         }
         unmet
@@ -166,6 +189,7 @@ impl SecurityProfile {
                 expected: permitted.iter().map(|one| json!(one)).collect(),
                 rule: "no signatures with RS256: FAPI 2.0 Security Profile section 5.4.1",
                 is_settable: true,
+                obstacle: None,
             })
             .collect()
     }
@@ -180,7 +204,7 @@ mod tests {
     fn a_new_application_lacks_what_each_profile_requires() {
         let settings = OidcSettings::new(ApplicationType::Web);
         let members = |profile: SecurityProfile| -> Vec<&str> {
-            let unmet = profile.unmet_rules(&settings).into_iter();
+            let unmet = profile.unmet_rules(&settings, true).into_iter();
             unmet.map(|rule| rule.member).collect()
         };
         let fapi = [

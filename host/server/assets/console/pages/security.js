@@ -177,7 +177,7 @@ function profilePanel(application, profile, version, { may, reload }) {
           [
             { label: 'Setting', cell: (row) => el('code', {}, row.member) },
             { label: 'Needed', cell: (row) => el('code', {}, row.expected.join(', ')) },
-            { label: 'Rule', cell: (row) => apiSentence(row.rule) },
+            { label: 'Rule', cell: ({ rule, obstacle }) => [rule, obstacle ?? ''].map(apiSentence).join(' ') },
           ],
           unmet,
           { caption: 'Missing settings' },

@@ -11,6 +11,8 @@ use super::information::InformationChange;
 use super::values::{application_name, recipe_id, require_known_scopes, server_address};
 use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
+use assent_model::application::profile_rules::NO_CERTIFICATES;
+use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application::{
     Application, BackchannelLogout, FrontchannelLogout, FrontchannelLogoutUri, GrantType,
     InitiateLoginUri, OidcSettings, SenderConstraint, SubjectType,
@@ -105,6 +107,12 @@ pub(super) fn apply(
         application.name = application_name(&name)?;
     }
     let settings = &mut application.settings;
+    must_receive_certificates(
+        services,
+        settings,
+        tls_client_certificate_bound_access_tokens,
+        security_profile.flatten(),
+    )?;
     set(&mut settings.enabled, enabled);
     let kind = settings.application_type;
     if let Some(texts) = redirect_uris {
@@ -244,6 +252,28 @@ fn sender_constraint(
     }
 }
 
+/// Rejects a change that begins to need client certificates on a server that receives none. A setting of an earlier time
+/// stays, so that an administrator can change the others.
+fn must_receive_certificates(
+    services: &Services,
+    before: &OidcSettings,
+    to_certificate: Option<bool>,
+    profile: Option<SecurityProfile>,
+) -> Result<()> {
+    if services.settings.http.receives_certificates() {
+        return Ok(());
+    }
+    if to_certificate == Some(true) && before.sender_constraint != SenderConstraint::Certificate {
+        let member = "tls_client_certificate_bound_access_tokens";
+        return Err(invalid(member, NO_CERTIFICATES));
+    }
+    let ciba = Some(SecurityProfile::FapiCiba);
+    if profile == ciba && before.security_profile != ciba {
+        return Err(invalid("security_profile", NO_CERTIFICATES));
+    }
+    Ok(())
+}
+
 /// Rejects settings that are valid separately, but not together.
 fn must_fit_together(settings: &OidcSettings) -> Result<()> {
     if settings.admin_scopes_of(&settings.admin_scopes) != settings.admin_scopes {
@@ -309,7 +339,8 @@ fn must_fulfil_profile(settings: &OidcSettings) -> Result<()> {
     let Some(profile) = settings.security_profile else {
         return Ok(());
     };
-    let Some(unmet) = profile.unmet_rules(settings).into_iter().next() else {
+    // Certificates were required when the profile was set.
+    let Some(unmet) = profile.unmet_rules(settings, true).into_iter().next() else {
         return Ok(());
     };
     let expected: Vec<String> = unmet.expected.iter().map(Value::to_string).collect();

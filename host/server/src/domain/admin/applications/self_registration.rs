@@ -301,7 +301,8 @@ fn described(
     let Some(profile) = profile else {
         return Ok(plain);
     };
-    for unmet in profile.unmet_rules(&plain.settings) {
+    let receives_certificates = services.settings.http.receives_certificates();
+    for unmet in profile.unmet_rules(&plain.settings, receives_certificates) {
         if unmet.is_settable
             && let Some(value) = unmet.expected.into_iter().next()
         {
