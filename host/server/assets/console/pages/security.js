@@ -96,7 +96,8 @@ function lastRequests(requests) {
     el(
       'p',
       { class: 'muted' },
-      'What the application sent in the last hour, without secrets. A rejected request names its rule.',
+      'What the application sent in the last hour, without secrets. A rejected request names its rule. ' +
+        'Of UserInfo only rejected requests are shown.',
     ),
     ...(shown.length > 0 ? shown : [el('p', {}, 'None in the last hour.')]),
   );

@@ -159,9 +159,9 @@ impl From<ClientRequest> for RequestView {
 
 /// List the last requests of an application.
 ///
-/// Those of the last hour, the latest first: sign-ins, pushed requests and token requests. Of many requests in a minute
-/// only the first ten accepted and the first ten rejected ones are listed, and two rejected ones of senders that did
-/// not authenticate. Nothing in them identifies a user.
+/// Those of the last hour, the latest first: sign-ins, pushed requests, token requests, and rejected UserInfo requests
+/// with a token of the application. Of many requests in a minute only the first ten accepted and the first ten rejected
+/// ones are listed, and two rejected ones of senders that did not authenticate. Nothing in them identifies a user.
 #[utoipa::path(
     get,
     path = "/applications/{id}/requests",

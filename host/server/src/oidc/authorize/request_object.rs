@@ -42,6 +42,8 @@ pub struct EffectiveRequest<'a> {
     /// The reason why the request object is not valid. The parameters are then those beside it, if nothing of it is
     /// verified.
     fault: Option<CheckError>,
+    /// The request object that the server fetched, for the administrator of the application.
+    fetched: Option<String>,
 }
 
 impl<'a> EffectiveRequest<'a> {
@@ -51,6 +53,7 @@ impl<'a> EffectiveRequest<'a> {
             parameters: Cow::Borrowed(parameters),
             is_signed: false,
             fault: None,
+            fetched: None,
         }
     }
 
@@ -61,6 +64,7 @@ impl<'a> EffectiveRequest<'a> {
             parameters: Cow::Borrowed(parameters),
             is_signed: false,
             fault: Some(fault),
+            fetched: None,
         }
     }
 
@@ -70,7 +74,13 @@ impl<'a> EffectiveRequest<'a> {
             parameters: Cow::Owned(parameters),
             is_signed: self.is_signed,
             fault: self.fault,
+            fetched: self.fetched,
         }
+    }
+
+    /// Takes the request object that the server fetched from `request_uri`, if it did.
+    pub const fn take_fetched(&mut self) -> Option<String> {
+        self.fetched.take()
     }
 
     /// Takes the reason why the request object is not valid.
@@ -120,15 +130,19 @@ pub async fn effective<'a>(
         Ok(object) => object,
         Err(fault) => return EffectiveRequest::faulty(parameters, fault),
     };
-    let claims = match verified(services, application, &object).await {
-        Ok(claims) => claims,
-        Err(fault) => return EffectiveRequest::faulty(parameters, fault),
+    let mut request = match verified(services, application, &object).await {
+        Ok(claims) => EffectiveRequest {
+            fault: check(services, application, &claims).err(),
+            parameters: Cow::Owned(parameters_of(application, claims)),
+            is_signed: true,
+            fetched: None,
+        },
+        Err(fault) => EffectiveRequest::faulty(parameters, fault),
     };
-    EffectiveRequest {
-        fault: check(services, application, &claims).err(),
-        parameters: Cow::Owned(parameters_of(application, claims)),
-        is_signed: true,
+    if let Cow::Owned(object) = object {
+        request.fetched = Some(object);
     }
+    request
 }
 
 /// Returns the text of the request object.
