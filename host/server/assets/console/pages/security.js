@@ -2,10 +2,12 @@
 
 import { get, patch } from '../api.js';
 import { apiSentence } from '../api_texts.js';
+import { endsOf } from '../certificates.js';
 import { FieldError, form, jsonText, select, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { ask, badge, button, el, facts, json, moment, notice, panel, say, section } from '../view.js';
+import { certificateName } from './client_fields.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -103,10 +105,49 @@ function lastRequests(requests) {
   );
 }
 
+/** @type {Record<Schema<'ClientAuthMethod'>, string>} */
+const METHODS = {
+  client_secret_basic: 'Secret, in the Authorization header (client_secret_basic)',
+  client_secret_post: 'Secret, in the body (client_secret_post)',
+  client_secret_jwt: 'Assertion made with the secret (client_secret_jwt)',
+  private_key_jwt: 'Assertion made with a private key (private_key_jwt)',
+  tls_client_certificate: 'Certificate of the TLS connection (tls_client_certificate)',
+  none: 'None: the application can keep no secret',
+};
+
+/** @type {Record<NonNullable<ReturnType<typeof certificateName>>, string>} */
+const CERTIFICATE_NAMES = {
+  tls_client_auth_subject_dn: 'The subject, in any certificate of the server’s authorities',
+  tls_client_auth_san_dns: 'A host name, in any certificate of the server’s authorities',
+  tls_client_auth_san_uri: 'A URI, in any certificate of the server’s authorities',
+  tls_client_auth_san_ip: 'An IP address, in any certificate of the server’s authorities',
+  tls_client_auth_san_email: 'An email address, in any certificate of the server’s authorities',
+};
+
+/**
+ * The certificate by which the server recognises a client: registered ones with their ends, or a name.
+ * @param {Schema<'Client'>} client
+ */
+function certificateOf(client) {
+  const name = certificateName(client);
+  if (name) return el('div', {}, el('p', {}, CERTIFICATE_NAMES[name]), el('bdi', {}, client[name]));
+  const ends = endsOf(client.certificate ?? '');
+  if (ends.length === 0) return undefined;
+  const until = ends.map((end) =>
+    el('li', {}, el('span', {}, 'A registered certificate, valid until '), end ? moment(end, { exact: true }) : '?'),
+  );
+  return el(
+    'div',
+    {},
+    el('ul', {}, ...until),
+    ends.length > 1 && el('p', { class: 'muted' }, 'Each of them is accepted, while one replaces the other.'),
+  );
+}
+
 /**
  * How the requests and tokens of a client are protected, in words.
  * @param {Schema<'Client'>} client
- * @returns {Array<[string, string]>}
+ * @returns {Array<[string, unknown]>}
  */
 function protection(client) {
   const keys = client.jwks_uri ?? (client.jwks ? translated('A registered key set') : translated('None'));
@@ -122,12 +163,22 @@ function protection(client) {
     : client.dpop_bound_access_tokens
       ? 'To a key of the application (DPoP)'
       : 'To nothing: who has a token can use it';
+  const {
+    id_token_signed_response_alg: standard,
+    authorization_signed_response_alg: responses,
+    userinfo_signed_response_alg: userinfo,
+    introspection_signed_response_alg: introspection,
+  } = client;
   return [
-    ['Authentication', client.token_endpoint_auth_method],
+    ['Authentication', translated(METHODS[client.token_endpoint_auth_method])],
+    ['Certificate', certificateOf(client)],
     ['Keys of the application', keys],
     ['Requests', requests.map((one) => translated(one)).join('. ')],
     ['Access tokens are bound', translated(binding)],
-    ['ID tokens are signed with', client.id_token_signed_response_alg],
+    ['ID tokens are signed with', standard],
+    ['Responses of the sign-in are signed (JARM)', t`${responses ?? standard}, if the request asks for it`],
+    ['UserInfo responses are signed', userinfo ?? translated('None: plain JSON')],
+    ['Introspection responses are signed', t`${introspection ?? standard}, if the request asks for it`],
   ];
 }
 
