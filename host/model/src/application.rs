@@ -330,6 +330,10 @@ impl RegisteredApplication {
 pub struct OidcSettings {
     /// Whether users can sign in to the application, and its tokens are valid.
     pub enabled: bool,
+    /// Whether the application is disabled because it registered or changed itself, and no administrator has decided
+    /// since then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awaits_approval: bool,
     /// Web application, SPA or native app.
     pub application_type: ApplicationType,
     /// The redirect URIs.
@@ -413,6 +417,7 @@ impl OidcSettings {
     pub fn new(application_type: ApplicationType) -> Self {
         Self {
             enabled: true,
+            awaits_approval: false,
             application_type,
             redirect_uris: Vec::new(),
             post_logout_redirect_uris: Vec::new(),

@@ -113,7 +113,11 @@ pub(super) fn apply(
         tls_client_certificate_bound_access_tokens,
         security_profile.flatten(),
     )?;
-    set(&mut settings.enabled, enabled);
+    if let Some(enabled) = enabled {
+        settings.enabled = enabled;
+        // This is the decision of an administrator.
+        settings.awaits_approval = false;
+    }
     let kind = settings.application_type;
     if let Some(texts) = redirect_uris {
         settings.redirect_uris = uris("redirect_uris", &texts, kind, allow_insecure)?;

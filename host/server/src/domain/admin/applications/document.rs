@@ -42,6 +42,10 @@ assent_model::resource! {
     protected(explained) plain name: String,
     /// Whether users can sign in to it, and its tokens are valid. Disabling it revokes its tokens.
     protected(explained) plain enabled: bool,
+    /// Whether it is disabled until an administrator approves it, because it registered or changed itself. Enabling it
+    /// approves it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shown awaits_approval: bool,
     #[allow(missing_docs, reason = "with a text beside the inlined type, the schema would require an object")]
     #[schema(inline)]
     shown protocol: OpenIdConnect,
@@ -211,6 +215,7 @@ impl ClientDocument {
         // Each setting has a member.
         let OidcSettings {
             enabled,
+            awaits_approval,
             application_type,
             redirect_uris,
             post_logout_redirect_uris,
@@ -259,6 +264,7 @@ impl ClientDocument {
             id: application.id.to_string(),
             name: application.name.clone(),
             enabled: *enabled,
+            awaits_approval: *awaits_approval,
             protocol: OpenIdConnect::OpenidConnect,
             application_type: *application_type,
             redirect_uris: texts(redirect_uris),

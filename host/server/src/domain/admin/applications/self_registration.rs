@@ -96,6 +96,7 @@ pub async fn register_client(
     members.insert("enabled".to_owned(), json!(enabled));
     let kind = request.application_type;
     let mut application = described(services, kind, members, token.limits.security_profile)?;
+    application.settings.awaits_approval = !enabled;
     must_be_permitted(token.limits.violation(&application.settings))?;
     let secret = application
         .settings
@@ -182,7 +183,8 @@ pub async fn update_registered_client(
     forget_unfit_secrets(&mut after);
     let is_changed = after.name != before.name || after.settings != before.settings;
     if is_changed && services.settings.oidc.registration.approval_required {
-        // An administrator approved other values.
+        // An administrator approved other values. One that an administrator disabled waits for nothing.
+        after.settings.awaits_approval |= before.settings.enabled;
         after.settings.enabled = false;
     }
     let registration = ClientRegistration {
