@@ -4,6 +4,7 @@
 mod attacks;
 mod certificates;
 mod lifecycle;
+mod proofs;
 mod quotas;
 mod statements;
 mod updates;
