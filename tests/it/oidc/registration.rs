@@ -1,6 +1,7 @@
 //! Dynamic client registration (RFC 7591, RFC 7592). A test of a requirement of the OpenID suite has the name of its
 //! module.
 
+mod algorithms;
 mod attacks;
 mod certificates;
 mod lifecycle;

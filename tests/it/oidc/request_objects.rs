@@ -355,6 +355,40 @@ async fn an_object_without_times_is_accepted_where_plain_requests_are() {
     assert_eq!(it.refusal(&expired).await, "invalid_request_object");
 }
 
+/// With `request_object_signing_alg` each other algorithm is rejected (OpenID Connect Dynamic Client Registration section
+/// 2), and a profile permits only its own.
+#[tokio::test]
+async fn a_request_object_with_another_algorithm_than_the_fixed_one_is_refused() {
+    let it = fixture(json!({"request_object_signing_alg": "PS256"})).await;
+    let error = it.refusal(&it.object(json!({}))).await;
+    assert_eq!(error, "invalid_request_object");
+    let path = format!("/applications/{}", it.ada.application.id);
+    for (algorithm, expected) in [
+        (json!("ES256"), StatusCode::CREATED),
+        (json!("ES384"), StatusCode::BAD_REQUEST),
+        (Value::Null, StatusCode::CREATED),
+    ] {
+        let change = json!({"request_object_signing_alg": algorithm});
+        it.host.admin_ok(Method::PATCH, &path, change).await;
+        let (status, answer) = it.push(&[("request", &it.object(json!({})))]).await;
+        assert_eq!(status, expected, "{algorithm}: {answer}");
+    }
+    for wrong in ["none", "HS256", "es256"] {
+        let change = json!({"request_object_signing_alg": wrong});
+        let (status, _) = it.host.admin(Method::PATCH, &path, change).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong}");
+    }
+    let change = json!({
+        "token_endpoint_auth_method": "private_key_jwt", "dpop_bound_access_tokens": true, "require_pkce": true,
+        "require_pushed_authorization_requests": true, "id_token_signed_response_alg": "PS256",
+        "request_object_signing_alg": "ES384", "security_profile": "fapi2",
+    });
+    let (status, problem) = it.host.admin(Method::PATCH, &path, change).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+    let pointer = &problem["errors"][0]["pointer"];
+    assert_eq!(pointer, "/request_object_signing_alg", "{problem}");
+}
+
 /// `ensure-unsigned-request-at-par-endpoint-fails`: an application that signs its requests has no plain ones.
 #[tokio::test]
 async fn a_plain_request_of_an_application_that_signs_is_refused() {

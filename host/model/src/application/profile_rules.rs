@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::security_profile::SecurityProfile;
 use super::{OidcSettings, SenderConstraint};
+use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::ClientAuthMethod;
 use crate::key::SigningAlgorithm;
 use crate::redirect::RedirectUri;
@@ -162,9 +163,9 @@ impl SecurityProfile {
         unmet
     }
 
-    /// The rules for the algorithms of this server's signatures.
+    /// The rules for the algorithms of signatures: those of this server, and those that are fixed for the application.
     fn unmet_signatures(self, settings: &OidcSettings) -> Vec<UnmetRule> {
-        let members = [
+        let by_server = [
             (
                 "id_token_signed_response_alg",
                 Some(settings.id_token_algorithm),
@@ -178,17 +179,30 @@ impl SecurityProfile {
                 "introspection_signed_response_alg",
                 settings.introspection_algorithm,
             ),
-        ];
+        ]
+        .map(|(member, algorithm)| (member, algorithm.map(SigningAlgorithm::as_str), true));
+        // The application has the keys of the others.
+        let by_client = [
+            (
+                "request_object_signing_alg",
+                settings.request_object_algorithm,
+            ),
+            (
+                "token_endpoint_auth_signing_alg",
+                settings.assertion_algorithm,
+            ),
+        ]
+        .map(|(member, algorithm)| (member, algorithm.map(ClientAlgorithm::as_str), false));
         let permitted = self.algorithms();
-        let is_unmet = |algorithm: SigningAlgorithm| !permitted.contains(&algorithm.as_str());
-        members
+        by_server
             .into_iter()
-            .filter(|(_, algorithm)| algorithm.is_some_and(is_unmet))
-            .map(|(member, _)| UnmetRule {
+            .chain(by_client)
+            .filter(|(_, algorithm, _)| algorithm.is_some_and(|one| !permitted.contains(&one)))
+            .map(|(member, _, is_settable)| UnmetRule {
                 member,
                 expected: permitted.iter().map(|one| json!(one)).collect(),
                 rule: "no signatures with RS256: FAPI 2.0 Security Profile section 5.4.1",
-                is_settable: true,
+                is_settable,
                 obstacle: None,
             })
             .collect()

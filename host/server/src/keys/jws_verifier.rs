@@ -5,9 +5,21 @@ use josekit::jws::{ES256, ES384, ES512, EdDSA, JwsVerifier, PS256, RS256};
 use serde_json::{Map, Value};
 
 use assent_model::application::security_profile::SecurityProfile;
+use assent_model::client_algorithm::ClientAlgorithm;
 
 /// The algorithms of assertions and request objects.
 pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
+
+/// Returns the algorithms with which an application signs: the one that it fixed, or else those of its profile.
+pub fn own_algorithms(
+    fixed: Option<ClientAlgorithm>,
+    profile: Option<SecurityProfile>,
+) -> Vec<&'static str> {
+    let permitted = signing_algorithms(profile).iter().copied();
+    permitted
+        .filter(|one| fixed.is_none_or(|fixed| fixed.as_str() == *one))
+        .collect()
+}
 
 /// Returns the algorithms with which an application with this profile signs.
 pub const fn signing_algorithms(profile: Option<SecurityProfile>) -> &'static [&'static str] {

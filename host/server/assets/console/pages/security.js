@@ -44,6 +44,7 @@ export async function security(application, version, context) {
     writes &&
       application.token_endpoint_auth_method !== 'private_key_jwt' &&
       requestKeys(application, version, context),
+    writes && ownAlgorithms(application, version, context),
     lastRequests(requests),
   ];
 }
@@ -235,6 +236,55 @@ function profilePanel(application, profile, version, { may, reload }) {
           { caption: 'Missing settings' },
         ),
     ways && el('div', { class: 'ways' }, ...ways),
+  );
+}
+
+/**
+ * The algorithms with which an application signs. Any other one is then rejected.
+ * @param {Schema<'Client'>} application
+ * @param {string | null} version
+ * @param {Context} context
+ */
+function ownAlgorithms(application, version, { reload }) {
+  const algorithm = (
+    /** @type {'request_object_signing_alg' | 'token_endpoint_auth_signing_alg'} */ name,
+    /** @type {string} */ label,
+  ) =>
+    select(
+      name,
+      label,
+      [
+        ['', 'Each supported one'],
+        ['RS256', 'RS256'],
+        ['PS256', 'PS256'],
+        ['ES256', 'ES256'],
+        ['ES384', 'ES384'],
+        ['ES512', 'ES512'],
+        ['EdDSA', 'EdDSA'],
+      ],
+      { none: null },
+    );
+  const made = form(
+    [
+      algorithm('request_object_signing_alg', 'Algorithm of signed requests'),
+      ...(application.token_endpoint_auth_method === 'private_key_jwt'
+        ? [algorithm('token_endpoint_auth_signing_alg', 'Algorithm of client assertions')]
+        : []),
+    ],
+    {
+      values: application,
+      submit: 'Save the algorithms',
+      send: async (_values, changed) => {
+        if (Object.keys(changed).length === 0) return say('Nothing was changed.');
+        await patch('/applications/{id}', { id: application.id }, changed, version);
+        await reload();
+        return say('The algorithms were saved.');
+      },
+    },
+  );
+  return section(
+    'Algorithms of the application',
+    panel(el('p', { class: 'muted' }, 'A signature of the application with any other algorithm is rejected.'), made),
   );
 }
 

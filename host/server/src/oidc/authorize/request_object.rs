@@ -13,7 +13,7 @@ use super::source::RequestSource;
 use crate::domain::Services;
 use crate::domain::keys::client_keys;
 use crate::keys::client::{JwtError, header_of};
-use crate::keys::jws_verifier::signing_algorithms;
+use crate::keys::jws_verifier::own_algorithms;
 use assent_model::application::Application;
 use assent_model::purpose::SignInPurpose;
 
@@ -248,8 +248,8 @@ async fn verified(
     let Some(keys) = settings.signing_keys() else {
         return invalid("the application has no keys");
     };
-    let accepted = signing_algorithms(settings.security_profile);
-    client_keys::verify(services, keys, object, accepted)
+    let accepted = own_algorithms(settings.request_object_algorithm, settings.security_profile);
+    client_keys::verify(services, keys, object, &accepted)
         .await
         .or_else(|error| match error {
             JwtError::Algorithm => invalid(format!(

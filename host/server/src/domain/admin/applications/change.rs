@@ -52,6 +52,8 @@ pub(super) fn apply(
         certificate,
         request_uris,
         require_signed_request_object,
+        request_object_signing_alg,
+        token_endpoint_auth_signing_alg,
         security_profile,
         tls_client_auth_subject_dn,
         tls_client_auth_san_dns,
@@ -152,6 +154,14 @@ pub(super) fn apply(
     set(
         &mut settings.require_signed_request_object,
         require_signed_request_object,
+    );
+    set(
+        &mut settings.request_object_algorithm,
+        request_object_signing_alg,
+    );
+    set(
+        &mut settings.assertion_algorithm,
+        token_endpoint_auth_signing_alg,
     );
     set(&mut settings.security_profile, security_profile);
     set(
