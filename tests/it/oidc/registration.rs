@@ -5,6 +5,7 @@ mod algorithms;
 mod attacks;
 mod certificates;
 mod lifecycle;
+mod logos;
 mod proofs;
 mod quotas;
 mod statements;
@@ -143,7 +144,6 @@ async fn oidcc_registration(database: Database) {
             "grant_types": ["authorization_code", "refresh_token"],
             "response_types": ["code"],
             "contacts": ["owner@rp.example"],
-            "logo_uri": "https://rp.example/logo.png",
             "unknown_member": {"deep": [1]},
         }))
         .await;

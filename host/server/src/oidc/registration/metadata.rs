@@ -186,8 +186,10 @@ pub fn request_of(
     if let (Some(kind), MetadataUse::Registration) = (metadata.text("subject_type")?, purpose) {
         set("subject_type", json!(kind));
     }
-    // An administrator sets the logo: an application does not let this server fetch an image from an address of its
-    // choice.
+    // An update without it keeps the logo, which an administrator may have set.
+    if let Some(uri) = metadata.text("logo_uri")? {
+        set("logo_uri", json!(uri));
+    }
     Ok(RegistrationRequest {
         application_type,
         members,

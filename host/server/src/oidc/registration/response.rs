@@ -13,7 +13,7 @@ use assent_model::client_registration::ClientRegistration;
 use assent_model::secret::Secret;
 
 /// The members of the admin API that are metadata of the same name, if they are not null.
-const SAME: [&str; 25] = [
+const SAME: [&str; 26] = [
     "redirect_uris",
     "post_logout_redirect_uris",
     "grant_types",
@@ -35,6 +35,7 @@ const SAME: [&str; 25] = [
     "policy_uri",
     "tos_uri",
     "client_uri",
+    "logo_uri",
     "contacts",
     "require_pushed_authorization_requests",
     "tls_client_certificate_bound_access_tokens",
