@@ -21,7 +21,7 @@ pub struct UnmetRule {
     /// Whether an administrator can set the first value. Others need keys or addresses, which only the operator of the
     /// application has.
     pub is_settable: bool,
-    /// The reason why nobody can fulfil the rule on this server as it is configured.
+    /// The reason why the rule cannot be fulfilled on this server as it is configured.
     pub obstacle: Option<&'static str>,
 }
 

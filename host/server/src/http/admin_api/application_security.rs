@@ -61,7 +61,7 @@ struct UnmetView {
     rule: &'static str,
     /// Whether an administrator can set the first value. Others need keys or addresses of the application.
     is_settable: bool,
-    /// The reason why nobody can fulfil the rule on this server as it is configured, and what the operator must set.
+    /// The reason why the rule cannot be fulfilled on this server as it is configured, and what the operator must set.
     obstacle: Option<&'static str>,
 }
 
