@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Fixture, fixture_on, fixture_with, metadata, own_url};
 use crate::harness::proof_key::ProofKey;
-use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client};
+use crate::harness::{Database, HostOptions, Respond, Text, http_client};
 
 const NONCES: &str = "[oidc]\ndpop_nonces = true\n[oidc.registration]\nenabled = true\n";
 
