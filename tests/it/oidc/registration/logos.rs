@@ -20,23 +20,23 @@ async fn logo(it: &Fixture, client: &Value) -> (StatusCode, Value) {
 }
 
 /// Returns an update with this address, or without one.
-fn update(client: &Value, logo: Option<String>) -> Value {
+fn update(client: &Value, logo: Option<&str>) -> Value {
     metadata(&json!({"client_id": client["client_id"], "logo_uri": logo}))
 }
 
 #[both_databases]
 async fn a_registration_has_the_logo_of_its_address(database: Database) {
     let (it, logos) = fixture_of_logos(database, json!({})).await;
-    let address = logos.address("first");
+    let (address, other) = (logos.address("first"), logos.address("second"));
     let client = it.registered(json!({"logo_uri": address})).await;
     assert_eq!(client["logo_uri"], json!(address), "{database:?}");
     let (status, known) = logo(&it, &client).await;
     assert_eq!(status, StatusCode::OK, "{database:?}: {known}");
     // An update fetches only a new address, and keeps the logo without one.
     for (logo_uri, requests) in [
-        (Some(address), 1),
+        (Some(address.as_str()), 1),
         (None, 1),
-        (Some(logos.address("second")), 2),
+        (Some(other.as_str()), 2),
     ] {
         let (status, updated) = it
             .call(Method::PUT, &client, update(&client, logo_uri))
@@ -90,7 +90,7 @@ async fn the_logo_of_an_administrator_stays() {
         .body(png(7));
     let status = request.response().await.status();
     assert!(status.is_success(), "{status}");
-    let changed = update(&client, Some(logos.address("first")));
+    let changed = update(&client, Some(&logos.address("first")));
     let (status, answer) = it.call(Method::PUT, &client, changed).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
     assert_eq!(answer["error"], "invalid_client_metadata");
