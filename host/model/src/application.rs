@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::administration::AdminScopes;
+use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::client_secret::ClientSecrets;
 use crate::clock::Timestamp;
@@ -330,6 +331,10 @@ impl RegisteredApplication {
 pub struct OidcSettings {
     /// Whether users can sign in to the application, and its tokens are valid.
     pub enabled: bool,
+    /// Whether the application is disabled because it registered or changed itself, and no administrator has decided
+    /// since then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awaits_approval: bool,
     /// Web application, SPA or native app.
     pub application_type: ApplicationType,
     /// The redirect URIs.
@@ -353,6 +358,12 @@ pub struct OidcSettings {
     /// Whether each authorization request must be a signed request object (RFC 9101).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_signed_request_object: bool,
+    /// The only algorithm of its request objects; `None`: each supported one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_object_algorithm: Option<ClientAlgorithm>,
+    /// The only algorithm of its assertions with a key; `None`: each supported one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assertion_algorithm: Option<ClientAlgorithm>,
     /// The security profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security_profile: Option<SecurityProfile>,
@@ -413,6 +424,7 @@ impl OidcSettings {
     pub fn new(application_type: ApplicationType) -> Self {
         Self {
             enabled: true,
+            awaits_approval: false,
             application_type,
             redirect_uris: Vec::new(),
             post_logout_redirect_uris: Vec::new(),
@@ -422,6 +434,8 @@ impl OidcSettings {
             request_keys: None,
             request_uris: Vec::new(),
             require_signed_request_object: false,
+            request_object_algorithm: None,
+            assertion_algorithm: None,
             security_profile: None,
             id_token_algorithm: SigningAlgorithm::default(),
             slim_id_token: false,

@@ -12,6 +12,7 @@ pub mod caller;
 pub mod certificate_name;
 pub mod change;
 pub mod claims_request;
+pub mod client_algorithm;
 pub mod client_auth;
 pub mod client_registration;
 pub mod client_secret;

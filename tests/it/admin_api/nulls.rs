@@ -58,6 +58,8 @@ fn values(schema: &str) -> Value {
             "backchannel_logout_uri": "https://rp.example/logout",
             "initiate_login_uri": "https://rp.example/start",
             "admin_scopes": ["admin:read"],
+            "request_object_signing_alg": "PS256",
+            "token_endpoint_auth_signing_alg": "PS256",
             "authorization_signed_response_alg": "PS256",
             "userinfo_signed_response_alg": "PS256",
             "introspection_signed_response_alg": "PS256",

@@ -497,6 +497,29 @@ async fn a_pushed_request_is_checked_again_when_it_is_used() {
     expect_page(&page, "an address that is not registered");
 }
 
+/// An error without a page is an answer, too: `prompt=none` without a session, and an error of the second check.
+#[both_databases]
+async fn an_error_of_the_authorization_endpoint_uses_the_request_up(database: Database) {
+    let (host, ada, browser) = TestHost::start_on(database)
+        .await
+        .with_ada_and_browser()
+        .await;
+    let client = &ada.application.id;
+    let silent = [("prompt", Some("none"))];
+    let by_prompt = address(client, &pushed(&host, &ada.application, &silent).await);
+    let unproven = [("code_challenge", None), ("code_challenge_method", None)];
+    let by_check = address(client, &pushed(&host, &ada.application, &unproven).await);
+    let path = format!("/applications/{client}");
+    let change = json!({"require_pkce": true});
+    host.admin_ok(Method::PATCH, &path, change).await;
+    for (first, error) in [(by_prompt, "login_required"), (by_check, "invalid_request")] {
+        let page = browser.get(&first).await;
+        assert_eq!(page.parameter("error"), error, "{database:?}");
+        assert_eq!(page.parameter("state"), "st&te");
+        expect_page(&browser.get(&first).await, "This request was already used.");
+    }
+}
+
 /// The database has neither the credentials of the application nor a usable reference.
 #[both_databases]
 async fn no_credentials_are_stored(database: Database) {

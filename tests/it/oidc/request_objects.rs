@@ -356,6 +356,40 @@ async fn an_object_without_times_is_accepted_where_plain_requests_are() {
     assert_eq!(it.refusal(&expired).await, "invalid_request_object");
 }
 
+/// With `request_object_signing_alg` each other algorithm is rejected (OpenID Connect Dynamic Client Registration section
+/// 2), and a profile permits only its own.
+#[tokio::test]
+async fn a_request_object_with_another_algorithm_than_the_fixed_one_is_refused() {
+    let it = fixture(json!({"request_object_signing_alg": "PS256"})).await;
+    let error = it.refusal(&it.object(json!({}))).await;
+    assert_eq!(error, "invalid_request_object");
+    let path = format!("/applications/{}", it.ada.application.id);
+    for (algorithm, expected) in [
+        (json!("ES256"), StatusCode::CREATED),
+        (json!("ES384"), StatusCode::BAD_REQUEST),
+        (Value::Null, StatusCode::CREATED),
+    ] {
+        let change = json!({"request_object_signing_alg": algorithm});
+        it.host.admin_ok(Method::PATCH, &path, change).await;
+        let (status, answer) = it.push(&[("request", &it.object(json!({})))]).await;
+        assert_eq!(status, expected, "{algorithm}: {answer}");
+    }
+    for wrong in ["none", "HS256", "es256"] {
+        let change = json!({"request_object_signing_alg": wrong});
+        let (status, _) = it.host.admin(Method::PATCH, &path, change).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong}");
+    }
+    let change = json!({
+        "token_endpoint_auth_method": "private_key_jwt", "dpop_bound_access_tokens": true, "require_pkce": true,
+        "require_pushed_authorization_requests": true, "id_token_signed_response_alg": "PS256",
+        "request_object_signing_alg": "ES384", "security_profile": "fapi2",
+    });
+    let (status, problem) = it.host.admin(Method::PATCH, &path, change).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+    let pointer = &problem["errors"][0]["pointer"];
+    assert_eq!(pointer, "/request_object_signing_alg", "{problem}");
+}
+
 /// `ensure-unsigned-request-at-par-endpoint-fails`: an application that signs its requests has no plain ones.
 #[tokio::test]
 async fn a_plain_request_of_an_application_that_signs_is_refused() {
@@ -611,6 +645,63 @@ async fn a_request_object_may_be_signed_with_rsa() {
     let accepted = (StatusCode::CREATED, Value::Null);
     assert_eq!(status_of("RS256").await, accepted);
     assert_eq!(status_of("PS256").await, accepted);
+}
+
+/// `Ed25519` is the name of EdDSA since RFC 9864. It is accepted for request objects, assertions and proofs alike.
+#[tokio::test]
+async fn the_new_name_of_eddsa_is_accepted() {
+    let it = fixture(json!({})).await;
+    let key = josekit::jws::EdDSA
+        .generate_key_pair(josekit::jwk::alg::ed::EdCurve::Ed25519)
+        .expect("a key");
+    let public = josekit::jwk::KeyPair::to_jwk_public_key(&key);
+    let member = |name: &str| public.parameter(name).cloned().unwrap_or_default();
+    let public = json!({"kty": "OKP", "crv": "Ed25519", "x": member("x")});
+    let signer =
+        josekit::jws::EdDSA.signer_from_jwk(&josekit::jwk::KeyPair::to_jwk_private_key(&key));
+    let signer = signer.expect("a signer");
+    let sign = |header: &Value, claims: &Value| {
+        let part = |value: &Value| base64_of(value.to_string());
+        let message = format!("{}.{}", part(header), part(claims));
+        let signature = josekit::jws::JwsSigner::sign(&signer, message.as_bytes());
+        format!("{message}.{}", base64_of(signature.expect("signed")))
+    };
+    let path = format!("/applications/{}", it.ada.application.id);
+    let change = json!({"jwks": {"keys": [public]}});
+    it.host.admin_ok(Method::PATCH, &path, change).await;
+    for (algorithm, expected) in [
+        ("Ed25519", StatusCode::CREATED),
+        ("EdDSA", StatusCode::CREATED),
+        ("Ed448", StatusCode::BAD_REQUEST),
+        ("ed25519", StatusCode::BAD_REQUEST),
+    ] {
+        let object = sign(&json!({"alg": algorithm}), &it.claims(&json!({})));
+        let (status, answer) = it.push(&[("request", &object)]).await;
+        assert_eq!(status, expected, "{algorithm}: {answer}");
+    }
+    let address = format!("{}/token", it.host.issuer());
+    let proof = |algorithm: &str| {
+        let claims = crate::harness::proof_key::claims(&it.host, "POST", &address, json!({}));
+        let header = json!({"typ": "dpop+jwt", "alg": algorithm, "jwk": public});
+        sign(&header, &Value::Object(claims))
+    };
+    // Another key does not have this algorithm.
+    let of_ecdsa = it.key.proof_with(
+        &json!({"typ": "dpop+jwt", "alg": "Ed25519", "jwk": it.key.public()}),
+        crate::harness::proof_key::claims(&it.host, "POST", &address, json!({})),
+    );
+    for (proof, expected) in [
+        (proof("Ed25519"), StatusCode::OK),
+        (proof("EdDSA"), StatusCode::OK),
+        (of_ecdsa, StatusCode::BAD_REQUEST),
+    ] {
+        let request = http_client()
+            .post(format!("{}/oidc/token", it.host.base))
+            .basic_auth(&it.ada.application.id, it.ada.application.secret.as_ref())
+            .header("DPoP", proof)
+            .form(&[("grant_type", "client_credentials")]);
+        assert_eq!(request.response().await.status(), expected);
+    }
 }
 
 fn base64_of(bytes: impl AsRef<[u8]>) -> String {

@@ -122,6 +122,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/api.js",
     JAVASCRIPT "console/api_texts.js",
     JAVASCRIPT "console/batches.js",
+    JAVASCRIPT "console/certificates.js",
     JAVASCRIPT "console/chart.js",
     JAVASCRIPT "console/durations.js",
     JAVASCRIPT "console/role_chips.js",

@@ -67,8 +67,7 @@ impl TokenError {
         Self::InvalidGrant("the user may no longer use the application");
 
     /// The DPoP proof was used before.
-    pub(in crate::oidc) const PROOF_REPLAYED: Self =
-        Self::InvalidProof("it was used before: its jti must be new each time");
+    pub(in crate::oidc) const PROOF_REPLAYED: Self = Self::InvalidProof(PROOF_REUSED);
 
     /// The `error` code.
     pub fn code(&self) -> &'static str {
@@ -130,3 +129,7 @@ assent_model::enum_texts!(AuthorizeErrorCode);
 /// The reason of a failed client authentication, for the client's developer. It contains only facts that every client
 /// with knowledge of the client ID may know.
 pub(crate) type Reason = &'static str;
+
+/// The reason for which a proof that was used before is rejected.
+pub(in crate::oidc) const PROOF_REUSED: Reason =
+    "it was used before: its jti must be new each time";

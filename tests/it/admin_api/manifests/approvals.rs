@@ -382,6 +382,8 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
         "dpop_bound_access_tokens",
     ];
     let algorithms = [
+        "request_object_signing_alg",
+        "token_endpoint_auth_signing_alg",
         "authorization_signed_response_alg",
         "userinfo_signed_response_alg",
         "introspection_signed_response_alg",

@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
 use axum::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
@@ -16,6 +16,7 @@ use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::forwarded::address_of;
 use crate::http::header_text;
 use crate::http::oidc::client_calls::{authorization, in_its_words, never_stored};
+use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
 use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::registration::error::RegistrationError;
 use crate::oidc::registration::requests;
@@ -50,17 +51,37 @@ pub(crate) fn rejection_in_its_words(response: Response) -> Response {
 pub(crate) struct RegistrationCaller {
     from: Origin,
     authorization: Option<String>,
+    method: Method,
+    /// The `DPoP` headers.
+    proofs: HeaderMap,
 }
 
 impl RegistrationCaller {
-    /// Returns the registration of this application, if the caller has its registration access token.
+    /// Uses the proof of a request to this path with a valid token, if it has one.
+    async fn use_proof(&self, services: &Services, path: &str) -> Result<(), RegistrationError> {
+        let (proof, method) = (proof_header(&self.proofs), self.method.as_str());
+        requests::use_proof(services, proof, method, path).await
+    }
+
+    fn answer(&self, services: &Services, reply: Result<Response, RegistrationError>) -> Response {
+        let response = match reply {
+            Ok(response) => never_stored(response),
+            Err(error) => error_response(services, &error),
+        };
+        with_nonce(services, self.proofs.contains_key(PROOF), response)
+    }
+
+    /// Returns the registration of this application, if the caller has its registration access token, and uses the
+    /// proof of the request.
     async fn registration(
         &self,
         services: &Services,
         application: &str,
     ) -> Result<ClientRegistration, RegistrationError> {
         let authorization = self.authorization.as_deref();
-        requests::registration(services, application, authorization).await
+        let registration = requests::registration(services, application, authorization).await?;
+        self.use_proof(services, &path_of(application)).await?;
+        Ok(registration)
     }
 }
 
@@ -82,8 +103,20 @@ impl FromRequestParts<Arc<Services>> for RegistrationCaller {
                 browser: None,
             },
             authorization: authorization(&parts.headers).map(str::to_owned),
+            method: parts.method.clone(),
+            proofs: proofs_of(&parts.headers),
         })
     }
+}
+
+fn proofs_of(headers: &HeaderMap) -> HeaderMap {
+    let proofs = headers.get_all(PROOF).into_iter();
+    proofs.map(|proof| (PROOF, proof.clone())).collect()
+}
+
+/// The path of a registered application, as in its `registration_client_uri`.
+fn path_of(application: &str) -> String {
+    format!("{REGISTER}/{application}")
 }
 
 /// `POST /oidc/register`
@@ -95,14 +128,16 @@ pub(crate) async fn register(
     let reply = async {
         // The body is read only with a valid token.
         let token = requests::initial_access(&services, caller.authorization.as_deref()).await?;
+        caller.use_proof(&services, REGISTER).await?;
         let body = match body_of(&services, request).await {
             Ok(body) => body,
             Err(rejection) => return Ok(rejection),
         };
-        let registered = requests::register(&services, &token, caller.from, &body).await?;
+        let registered = requests::register(&services, &token, caller.from.clone(), &body).await?;
         Ok((StatusCode::CREATED, Json(registered)).into_response())
     };
-    answer(&services, reply.await)
+    let reply = reply.await;
+    caller.answer(&services, reply)
 }
 
 /// `GET /oidc/register/{client_id}`
@@ -116,7 +151,8 @@ pub(crate) async fn read(
         let metadata = requests::read(&services, &registration).await?;
         Ok(with_token(metadata, caller.authorization.as_deref()).into_response())
     };
-    answer(&services, reply.await)
+    let reply = reply.await;
+    caller.answer(&services, reply)
 }
 
 /// `PUT /oidc/register/{client_id}`
@@ -133,10 +169,12 @@ pub(crate) async fn update(
             Ok(body) => body,
             Err(rejection) => return Ok(rejection),
         };
-        let metadata = requests::update(&services, registration, caller.from, &body).await?;
+        let metadata =
+            requests::update(&services, registration, caller.from.clone(), &body).await?;
         Ok(with_token(metadata, caller.authorization.as_deref()).into_response())
     };
-    answer(&services, reply.await)
+    let reply = reply.await;
+    caller.answer(&services, reply)
 }
 
 /// `DELETE /oidc/register/{client_id}`
@@ -147,10 +185,11 @@ pub(crate) async fn delete(
 ) -> Response {
     let reply = async {
         let registration = caller.registration(&services, &application).await?;
-        requests::delete(&services, &registration, caller.from).await?;
+        requests::delete(&services, &registration, caller.from.clone()).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };
-    answer(&services, reply.await)
+    let reply = reply.await;
+    caller.answer(&services, reply)
 }
 
 /// Returns metadata with the registration access token of the request, which RFC 7592 section 3 requires. The database
@@ -182,13 +221,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     header_text::media_type(headers) == "application/json"
 }
 
-fn answer(services: &Services, reply: Result<Response, RegistrationError>) -> Response {
-    match reply {
-        Ok(response) => never_stored(response),
-        Err(error) => error_response(services, &error),
-    }
-}
-
 /// Returns the error response (RFC 7591 section 3.2.2, RFC 6750 section 3).
 fn error_response(services: &Services, error: &RegistrationError) -> Response {
     let mut description = error.to_string();
@@ -200,7 +232,9 @@ fn error_response(services: &Services, error: &RegistrationError) -> Response {
         RegistrationError::InvalidRedirectUri(_)
         | RegistrationError::InvalidMetadata(_)
         | RegistrationError::InvalidSoftwareStatement(_)
-        | RegistrationError::UnapprovedSoftwareStatement => StatusCode::BAD_REQUEST,
+        | RegistrationError::UnapprovedSoftwareStatement
+        | RegistrationError::InvalidProof(_)
+        | RegistrationError::UseNonce => StatusCode::BAD_REQUEST,
         RegistrationError::Internal(cause) => {
             description = fault_in_words(services, "a registration failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR

@@ -168,13 +168,17 @@ pub async fn check(
     policy: RedirectPolicy<'_>,
     known: Option<&RegisteredApplication>,
 ) -> Result<AcceptedAuthorization, AuthorizeError> {
+    let mut fetched = None;
     let accepted = async {
         let application = find_application(services, parameters, known).await?;
-        let request = request_object::effective(services, &application, parameters, source).await;
+        let mut request =
+            request_object::effective(services, &application, parameters, source).await;
+        fetched = request.take_fetched();
         accept(services, &application, request, source, policy).await
     };
     let accepted = accepted.await;
-    note(services, parameters, accepted.as_ref().err());
+    let failure = accepted.as_ref().err();
+    note(services, parameters, fetched.as_deref(), failure);
     accepted.map_err(|failure| match failure {
         CheckFailure::Unanswerable(why) => AuthorizeError::Page(why),
         CheckFailure::Rejected(rejected) => {
@@ -190,7 +194,12 @@ pub async fn check(
 }
 
 /// Notes a request for the administrator of its application.
-fn note(services: &Services, parameters: &Parameters, failure: Option<&CheckFailure>) {
+fn note(
+    services: &Services,
+    parameters: &Parameters,
+    fetched: Option<&str>,
+    failure: Option<&CheckFailure>,
+) {
     let error = match failure {
         None => None,
         // Nothing is stored for unknown applications.
@@ -216,7 +225,9 @@ fn note(services: &Services, parameters: &Parameters, failure: Option<&CheckFail
     if let Some(application) = request_parts::named_client(parameters, None) {
         let sender = Sender::Stranger;
         recent_requests::record(services, &application, sender, "/oidc/auth", error, || {
-            request_parts::parts_of(parameters, None, None)
+            let mut parts = request_parts::parts_of(parameters, None, None);
+            parts.extend(fetched.map(request_parts::fetched_object));
+            parts
         });
     }
 }

@@ -13,7 +13,7 @@ use super::source::RequestSource;
 use crate::domain::Services;
 use crate::domain::keys::client_keys;
 use crate::keys::client::{JwtError, header_of};
-use crate::keys::jws_verifier::signing_algorithms;
+use crate::keys::jws_verifier::own_algorithms;
 use assent_model::application::Application;
 use assent_model::id::Did;
 use assent_model::purpose::SignInPurpose;
@@ -43,6 +43,8 @@ pub struct EffectiveRequest<'a> {
     /// The reason why the request object is not valid. The parameters are then those beside it, if nothing of it is
     /// verified.
     fault: Option<CheckError>,
+    /// The request object that the server fetched, for the administrator of the application.
+    fetched: Option<String>,
 }
 
 impl<'a> EffectiveRequest<'a> {
@@ -52,6 +54,7 @@ impl<'a> EffectiveRequest<'a> {
             parameters: Cow::Borrowed(parameters),
             is_signed: false,
             fault: None,
+            fetched: None,
         }
     }
 
@@ -62,6 +65,7 @@ impl<'a> EffectiveRequest<'a> {
             parameters: Cow::Borrowed(parameters),
             is_signed: false,
             fault: Some(fault),
+            fetched: None,
         }
     }
 
@@ -71,7 +75,13 @@ impl<'a> EffectiveRequest<'a> {
             parameters: Cow::Owned(parameters),
             is_signed: self.is_signed,
             fault: self.fault,
+            fetched: self.fetched,
         }
+    }
+
+    /// Takes the request object that the server fetched from `request_uri`, if it did.
+    pub const fn take_fetched(&mut self) -> Option<String> {
+        self.fetched.take()
     }
 
     /// Takes the reason why the request object is not valid.
@@ -121,15 +131,19 @@ pub async fn effective<'a>(
         Ok(object) => object,
         Err(fault) => return EffectiveRequest::faulty(parameters, fault),
     };
-    let claims = match verified(services, application, &object).await {
-        Ok(claims) => claims,
-        Err(fault) => return EffectiveRequest::faulty(parameters, fault),
+    let mut request = match verified(services, application, &object).await {
+        Ok(claims) => EffectiveRequest {
+            fault: check(services, application, &claims).err(),
+            parameters: Cow::Owned(parameters_of(application, claims)),
+            is_signed: true,
+            fetched: None,
+        },
+        Err(fault) => EffectiveRequest::faulty(parameters, fault),
     };
-    EffectiveRequest {
-        fault: check(services, application, &claims).err(),
-        parameters: Cow::Owned(parameters_of(application, claims)),
-        is_signed: true,
+    if let Cow::Owned(object) = object {
+        request.fetched = Some(object);
     }
+    request
 }
 
 /// Returns the text of the request object.
@@ -247,8 +261,8 @@ async fn verified(
     let Some(keys) = settings.signing_keys() else {
         return invalid("the application has no keys");
     };
-    let accepted = signing_algorithms(settings.security_profile);
-    client_keys::verify(services, keys, object, accepted)
+    let accepted = own_algorithms(settings.request_object_algorithm, settings.security_profile);
+    client_keys::verify(services, keys, object, &accepted)
         .await
         .or_else(|error| match error {
             JwtError::Algorithm => invalid(format!(

@@ -3,6 +3,8 @@
 use crate::domain::InternalError;
 use crate::domain::admin::AdminError;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
+use crate::oidc::dpop::proof::ProofError;
+use crate::oidc::error::Reason;
 
 /// The reason why a registration was rejected.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +24,12 @@ pub enum RegistrationError {
     /// The software statement has an issuer that the server does not trust.
     #[error("the server trusts no software statements of this issuer")]
     UnapprovedSoftwareStatement,
+    /// The DPoP proof beside the token is not valid (RFC 9449 section 5).
+    #[error("the DPoP proof is not valid: {0}")]
+    InvalidProof(Reason),
+    /// The DPoP proof lacks a current nonce.
+    #[error("the DPoP proof must have the nonce of the header DPoP-Nonce")]
+    UseNonce,
     /// The token is valid, and a quota is exhausted, or only administrators may change the application.
     #[error("{0}")]
     Forbidden(&'static str),
@@ -45,6 +53,8 @@ impl RegistrationError {
             Self::InvalidMetadata(_) => "invalid_client_metadata",
             Self::InvalidSoftwareStatement(_) => "invalid_software_statement",
             Self::UnapprovedSoftwareStatement => "unapproved_software_statement",
+            Self::InvalidProof(_) => "invalid_dpop_proof",
+            Self::UseNonce => "use_dpop_nonce",
             Self::Forbidden(_) => "access_denied",
             Self::Conflict(_) | Self::TooManyUpdates(_) => "temporarily_unavailable",
             Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",
@@ -58,6 +68,16 @@ impl RegistrationError {
         match member {
             "redirect_uris" => Self::InvalidRedirectUri(text),
             _ => Self::InvalidMetadata(text),
+        }
+    }
+}
+
+impl From<ProofError> for RegistrationError {
+    fn from(error: ProofError) -> Self {
+        match error {
+            ProofError::Invalid(reason) => Self::InvalidProof(reason),
+            ProofError::UseNonce => Self::UseNonce,
+            ProofError::Internal(error) => Self::Internal(error),
         }
     }
 }

@@ -11,6 +11,8 @@ use super::information::InformationChange;
 use super::values::{application_name, recipe_id, require_known_scopes, server_address};
 use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
+use assent_model::application::profile_rules::NO_CERTIFICATES;
+use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application::{
     Application, BackchannelLogout, FrontchannelLogout, FrontchannelLogoutUri, GrantType,
     InitiateLoginUri, OidcSettings, SenderConstraint, SubjectType,
@@ -50,6 +52,8 @@ pub(super) fn apply(
         certificate,
         request_uris,
         require_signed_request_object,
+        request_object_signing_alg,
+        token_endpoint_auth_signing_alg,
         security_profile,
         tls_client_auth_subject_dn,
         tls_client_auth_san_dns,
@@ -105,7 +109,17 @@ pub(super) fn apply(
         application.name = application_name(&name)?;
     }
     let settings = &mut application.settings;
-    set(&mut settings.enabled, enabled);
+    must_receive_certificates(
+        services,
+        settings,
+        tls_client_certificate_bound_access_tokens,
+        security_profile.flatten(),
+    )?;
+    if let Some(enabled) = enabled {
+        settings.enabled = enabled;
+        // This is the decision of an administrator.
+        settings.awaits_approval = false;
+    }
     let kind = settings.application_type;
     if let Some(texts) = redirect_uris {
         settings.redirect_uris = uris("redirect_uris", &texts, kind, allow_insecure)?;
@@ -140,6 +154,14 @@ pub(super) fn apply(
     set(
         &mut settings.require_signed_request_object,
         require_signed_request_object,
+    );
+    set(
+        &mut settings.request_object_algorithm,
+        request_object_signing_alg,
+    );
+    set(
+        &mut settings.assertion_algorithm,
+        token_endpoint_auth_signing_alg,
     );
     set(&mut settings.security_profile, security_profile);
     set(
@@ -244,6 +266,28 @@ fn sender_constraint(
     }
 }
 
+/// Rejects a change that begins to need client certificates on a server that receives none. A setting of an earlier time
+/// stays, so that an administrator can change the others.
+fn must_receive_certificates(
+    services: &Services,
+    before: &OidcSettings,
+    to_certificate: Option<bool>,
+    profile: Option<SecurityProfile>,
+) -> Result<()> {
+    if services.settings.http.receives_certificates() {
+        return Ok(());
+    }
+    if to_certificate == Some(true) && before.sender_constraint != SenderConstraint::Certificate {
+        let member = "tls_client_certificate_bound_access_tokens";
+        return Err(invalid(member, NO_CERTIFICATES));
+    }
+    let ciba = Some(SecurityProfile::FapiCiba);
+    if profile == ciba && before.security_profile != ciba {
+        return Err(invalid("security_profile", NO_CERTIFICATES));
+    }
+    Ok(())
+}
+
 /// Rejects settings that are valid separately, but not together.
 fn must_fit_together(settings: &OidcSettings) -> Result<()> {
     if settings.admin_scopes_of(&settings.admin_scopes) != settings.admin_scopes {
@@ -309,7 +353,8 @@ fn must_fulfil_profile(settings: &OidcSettings) -> Result<()> {
     let Some(profile) = settings.security_profile else {
         return Ok(());
     };
-    let Some(unmet) = profile.unmet_rules(settings).into_iter().next() else {
+    // Certificates were required when the profile was set.
+    let Some(unmet) = profile.unmet_rules(settings, true).into_iter().next() else {
         return Ok(());
     };
     let expected: Vec<String> = unmet.expected.iter().map(Value::to_string).collect();

@@ -62,6 +62,8 @@ impl AdminCommand for CreateClient {
             certificate: _,
             request_uris: _,
             require_signed_request_object: _,
+            request_object_signing_alg: _,
+            token_endpoint_auth_signing_alg: _,
             security_profile: _,
             tls_client_auth_subject_dn: _,
             tls_client_auth_san_dns: _,
