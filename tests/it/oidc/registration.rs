@@ -3,6 +3,7 @@
 
 mod attacks;
 mod certificates;
+mod keys;
 mod lifecycle;
 mod quotas;
 mod statements;

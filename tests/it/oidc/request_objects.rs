@@ -437,10 +437,28 @@ async fn a_private_address_of_request_objects_is_refused() {
     }
 }
 
+/// The server checks the address of a name at the call, because the name may resolve to another address by then.
+#[tokio::test]
+async fn a_request_uri_that_resolves_to_loopback_is_not_called() {
+    let settings = "allow_insecure_redirect_uris = true\n";
+    let it = fixture_at(TestHost::start_with_settings(settings).await, json!({})).await;
+    let (listener, port) = crate::harness::listen().await;
+    let uri = format!("https://localhost:{port}/object");
+    let path = format!("/applications/{}", it.ada.application.id);
+    let change = json!({"request_uris": [uri]});
+    it.host.admin_ok(Method::PATCH, &path, change).await;
+    let request = it.ada.application.request(&[("request_uri", Some(&uri))]);
+    let page = Browser::new(&it.host.base).get(&request).await;
+    assert_eq!(page.parameter("error"), "invalid_request_uri");
+    let connection = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
+    assert!(connection.is_err(), "no connection is opened");
+}
+
 /// Without a profile, an application may sign with RS256, as the dynamic plan of the OpenID suite does.
 #[tokio::test]
 async fn a_request_object_may_be_signed_with_rsa() {
-    let it = fixture(json!({})).await;
+    let settings = "[egress]\nallow_private_addresses = true\n";
+    let it = fixture_at(TestHost::start_with_settings(settings).await, json!({})).await;
     let key = rsa_key();
     let path = format!("/applications/{}", it.ada.application.id);
     let change = json!({"public_key": key.public_pem()});
@@ -464,6 +482,17 @@ async fn a_request_object_may_be_signed_with_rsa() {
     let accepted = (StatusCode::CREATED, Value::Null);
     assert_eq!(status_of("RS256").await, accepted);
     assert_eq!(status_of("PS256").await, accepted);
+    // `oidcc-request-uri-signed-rs256`: the same, by reference.
+    let browser = Browser::new(&it.host.base);
+    let count = Arc::new(AtomicUsize::new(0));
+    let base = objects(sign("RS256"), Arc::clone(&count)).await;
+    let uri = format!("{base}/object");
+    let change = json!({"request_uris": [uri]});
+    it.host.admin_ok(Method::PATCH, &path, change).await;
+    let first = it.open(&browser, &[("request_uri", &uri)]).await;
+    let page = it.finish(&browser, first).await;
+    assert_eq!(page.parameter("state"), "st&te");
+    assert_eq!(count.load(Ordering::SeqCst), 1);
 }
 
 fn base64_of(bytes: impl AsRef<[u8]>) -> String {
