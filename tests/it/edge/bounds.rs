@@ -396,6 +396,57 @@ async fn application_endpoints_reject_in_json() {
     }
 }
 
+/// The registration endpoint accepts larger bodies, in JSON, and its own errors (RFC 7591 section 3.2.2).
+#[tokio::test]
+async fn the_registration_endpoint_rejects_in_json() {
+    let settings = "[oidc.registration]\nenabled = true\n";
+    let host = TestHost::start_with_settings(settings).await;
+    let client = http_client();
+    let url = format!("{}/oidc/register", host.base);
+    let typed = || client.post(&url).header("content-type", "application/json");
+    let chunks =
+        futures_util::stream::iter((0..9).map(|_| Ok::<_, std::io::Error>("x".repeat(8 * 1024))));
+    for (request, status) in [
+        (
+            typed().body("x".repeat(66_000)),
+            StatusCode::PAYLOAD_TOO_LARGE,
+        ),
+        (
+            typed().body(reqwest::Body::wrap_stream(chunks)),
+            StatusCode::PAYLOAD_TOO_LARGE,
+        ),
+        (client.get(&url), StatusCode::METHOD_NOT_ALLOWED),
+        (client.put(&url), StatusCode::METHOD_NOT_ALLOWED),
+        (
+            client.post(format!("{url}?{}", "x".repeat(16 * 1024))),
+            StatusCode::URI_TOO_LONG,
+        ),
+        (typed().body("no JSON"), StatusCode::UNAUTHORIZED),
+        (client.post(&url), StatusCode::UNAUTHORIZED),
+        (
+            client.get(format!("{url}/did:key:unknown")),
+            StatusCode::UNAUTHORIZED,
+        ),
+    ] {
+        let answer = request.response().await;
+        assert_eq!(answer.status(), status);
+        assert_eq!(answer.headers()["cache-control"], "no-store", "{status}");
+        assert_eq!(
+            answer.headers()["content-type"],
+            "application/json",
+            "{status}"
+        );
+        assert_eq!(
+            answer.headers().contains_key("allow"),
+            status == StatusCode::METHOD_NOT_ALLOWED
+        );
+        let body: serde_json::Value = answer.read_json().await;
+        assert!(body["error"].is_string(), "{status}: {body}");
+        assert!(body["error_description"].is_string(), "{status}: {body}");
+    }
+    assert_serves(&host).await;
+}
+
 #[tokio::test]
 async fn a_client_that_never_reads_is_disconnected() {
     let host = TestHost::start_with_settings("[http]\nwrite_timeout = \"1s\"").await;

@@ -156,6 +156,41 @@ async fn par_ensure_reused_request_uri_prior_to_auth_completion_succeeds(databas
     assert!(!page.parameter("code").is_empty(), "{database:?}");
 }
 
+/// An instance accepts a request that was pushed at another one. If the browser opens it at both, one answers, and the
+/// other sends the same answer or says that the request was used.
+#[both_databases]
+async fn a_pushed_request_has_one_answer_on_two_instances(database: Database) {
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
+    let options = HostOptions {
+        database,
+        base_url: &host.base,
+        ..HostOptions::default()
+    };
+    let (_second, _running, other) = host.second(options).await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    for at in [&host.base, &other] {
+        let (status, pushed) = push(at, &ada.application, &[]).await;
+        assert_eq!(status, StatusCode::CREATED, "{pushed}");
+        let path = address(&ada.application.id, pushed["request_uri"].text());
+        let second = browser.at(&other);
+        let (one, two) = tokio::join!(browser.get(&path), second.get(&path));
+        let mut codes: Vec<String> = [&one, &two]
+            .into_iter()
+            .filter(|page| page.status == StatusCode::SEE_OTHER)
+            .map(|page| page.parameter("code"))
+            .collect();
+        codes.dedup();
+        assert_eq!(codes.len(), 1, "{database:?}: {} {}", one.body, two.body);
+        let code = &codes[0];
+        let (status, tokens) = ada.application.exchange(&other, code, &[]).await;
+        assert_eq!(status, StatusCode::OK, "{database:?}: {tokens}");
+        for page in [browser.get(&path).await, second.get(&path).await] {
+            expect_page(&page, "This request was already used.");
+        }
+    }
+}
+
 /// Two browsers begin a sign-in by one request. Only one of them receives an answer.
 #[both_databases]
 async fn two_sign_ins_by_one_request_have_one_answer(database: Database) {
@@ -551,44 +586,58 @@ async fn no_credentials_are_stored(database: Database) {
     assert!(!request_uri.contains(digest.as_str()));
 }
 
-/// Any client can push requests of a public application. Their number is bounded, and the newest stay.
+/// Any client can push requests of a public application, and one with a secret may push 100,000. Their number is
+/// bounded, and the newest stay.
 #[both_databases]
 async fn the_pushed_requests_of_an_application_are_bounded(database: Database) {
     // The limit of an address would end the test sooner.
     let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 0, burst = 1 }\n";
     let host = TestHost::start_on_with(database, settings).await;
-    let native = host.native_application().await;
-    let insert = "INSERT INTO pushed_requests (id, digest, application_id, parameters, expires_at)
-                  WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10500)
-                  SELECT '0' || (100000 + n), 'x', $1, '[]', 0 FROM numbers";
-    assent_store::sql::query(insert)
-        .bind(native.id.clone())
-        .execute(&mut host.connection().await)
-        .await
-        .expect("inserted");
-    let count = async || {
-        let counted: (i64,) = assent_store::sql::query_as("SELECT COUNT(*) FROM pushed_requests")
+    let applications = [
+        ("00", host.native_application().await),
+        ("010", host.web_application().await),
+    ];
+    let count = async |application: &Application| {
+        let select = "SELECT COUNT(*) FROM pushed_requests WHERE application_id = $1";
+        let counted: (i64,) = assent_store::sql::query_as(select)
+            .bind(application.id.clone())
             .fetch_one(&mut host.connection().await)
             .await
             .expect("a count");
         counted.0
     };
-    // One of 64 requests deletes the surplus, by chance.
-    let mut last = String::new();
-    for _ in 0..2000 {
-        last = pushed(&host, &native, &[]).await;
-        if count().await <= 10_001 {
-            break;
-        }
+    for (first, application) in &applications {
+        let insert =
+            "INSERT INTO pushed_requests (id, digest, application_id, parameters, expires_at)
+                      WITH RECURSIVE numbers (n) AS
+                      (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)
+                      SELECT CAST($2 AS TEXT) || (1000000 + n), 'x', $1, '[]', 0 FROM numbers";
+        assent_store::sql::query(insert)
+            .bind(application.id.clone())
+            .bind((*first).to_owned())
+            .execute(&mut host.connection().await)
+            .await
+            .expect("inserted");
     }
-    assert!(count().await <= 10_001, "{database:?}");
-    let page = Browser::new(&host.base)
-        .get(&address(&native.id, &last))
-        .await;
-    assert!(
-        page.location().path().starts_with("/login/"),
-        "the newest stays"
-    );
+    for (_, application) in &applications {
+        assert_eq!(count(application).await, 100_000, "the other one is kept");
+        // One of 64 requests deletes the surplus, by chance.
+        let mut last = String::new();
+        for _ in 0..2000 {
+            last = pushed(&host, application, &[]).await;
+            if count(application).await <= 10_001 {
+                break;
+            }
+        }
+        assert!(count(application).await <= 10_001, "{database:?}");
+        let page = Browser::new(&host.base)
+            .get(&address(&application.id, &last))
+            .await;
+        assert!(
+            page.location().path().starts_with("/login/"),
+            "the newest stays"
+        );
+    }
 }
 
 /// A public application is not authenticated, so an address pushes as often as it opens login pages.

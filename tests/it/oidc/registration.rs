@@ -4,6 +4,7 @@
 mod algorithms;
 mod attacks;
 mod certificates;
+mod keys;
 mod lifecycle;
 mod logos;
 mod proofs;

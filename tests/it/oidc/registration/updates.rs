@@ -288,7 +288,7 @@ async fn a_new_method_has_a_new_secret() {
     assert!(again.get("client_secret").is_none(), "{again}");
 }
 
-/// An application with admin scopes, or of a manifest, is changed by administrators only.
+/// An application with admin scopes is changed by administrators only.
 #[tokio::test]
 async fn an_application_of_administrators_does_not_change_itself() {
     let it = fixture().await;
@@ -305,4 +305,49 @@ async fn an_application_of_administrators_does_not_change_itself() {
     let (status, _) = it.call(Method::DELETE, &client, Value::Null).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     it.application(&client).await;
+}
+
+/// A manifest has an application that registered itself only after its adoption. Then the manifest manages it.
+#[both_databases]
+async fn a_manifest_manages_an_application_after_its_adoption(database: Database) {
+    let it = fixture_on(database).await;
+    let client = it.registered(json!({})).await;
+    let id = client["client_id"].text();
+    let apply = async |application: Value| {
+        let manifest = json!({"owner": "team", "applications": [application]});
+        let body = json!({"manifest": manifest, "prune": true});
+        let plan = it.host.admin_ok(Method::POST, "/plans", body).await;
+        let digest = &plan["digest"];
+        let body = json!({"manifest": manifest, "prune": true, "digest": digest});
+        it.host.admin_ok(Method::POST, "/plans/apply", body).await
+    };
+    let exported = async || {
+        let path = "/manifests/team";
+        let manifest = it.host.admin_ok(Method::GET, path, Value::Null).await;
+        let applications = manifest["applications"].as_array().cloned();
+        let keys = applications.unwrap_or_default();
+        keys.iter()
+            .map(|application| application["key"].text().to_owned())
+            .collect::<Vec<String>>()
+    };
+    let own = |key: &str, name: &str| {
+        json!({
+            "key": key, "name": name, "application_type": "web",
+            "redirect_uris": ["https://rp.example/cb"],
+        })
+    };
+    // A manifest that prunes does not touch it, and its export does not have it.
+    apply(own("wiki", "Wiki")).await;
+    assert_eq!(exported().await, ["wiki"], "{database:?}");
+    let (status, updated) = it.update(&client, json!({"client_name": "Library"})).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}: {updated}");
+    let mut adopted = own("books", "Books");
+    adopted["adopt"] = json!(id);
+    apply(adopted).await;
+    assert_eq!(exported().await, ["books"], "{database:?}");
+    let (status, answer) = it.update(&client, json!({"client_name": "Payroll"})).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{database:?}: {answer}");
+    let (status, answer) = it.call(Method::DELETE, &client, Value::Null).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{database:?}: {answer}");
+    assert_eq!(it.application(&client).await["name"], "Books");
 }
