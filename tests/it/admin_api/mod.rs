@@ -19,6 +19,7 @@ mod other_user;
 mod overview;
 mod protected_actions;
 mod recipe_member;
+mod receipts;
 mod reports;
 mod role_changes;
 mod roles;
