@@ -1,7 +1,7 @@
 //! Receipts of protected actions.
 
+use assent_model::receipt::content::{ReceiptAnswer, ReceiptSubject};
 use assent_model::receipt::verification::Proof;
-use assent_model::receipt::{ReceiptAnswer, ReceiptSubject};
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};

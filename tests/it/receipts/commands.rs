@@ -8,9 +8,7 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use super::{key_document, receipt, shown};
-use crate::harness::{
-    Browser, Run, TestHost, Text, binary, parse_json, read_file, temp_folder, write_file,
-};
+use crate::harness::{Browser, Run, TestHost, Text, binary, parse_json, temp_folder, write_file};
 use crate::lifecycle::entries;
 
 /// Runs the command in a folder without settings and without a server.
@@ -71,9 +69,15 @@ async fn the_command_verifies_a_receipt_offline() {
     write_file(folder.join("changed"), text.replace('.', ".A"));
     write_file(folder.join("other.json"), "{}");
     for (arguments, message) in [
-        (["changed", "--keys", "keys.json"], "the receipt is not valid"),
+        (
+            ["changed", "--keys", "keys.json"],
+            "the receipt is not valid",
+        ),
         (["keys.json", "--keys", "keys.json"], "not a receipt"),
-        (["receipt", "--keys", "other.json"], "not a set of receipt keys"),
+        (
+            ["receipt", "--keys", "other.json"],
+            "not a set of receipt keys",
+        ),
         (["receipt", "--keys", "missing.json"], "missing.json"),
         (["missing", "--keys", "keys.json"], "missing"),
         (["receipt", "--keys", "http://id.example.org/keys"], "https"),
@@ -87,8 +91,7 @@ async fn the_command_verifies_a_receipt_offline() {
 /// The examples of the specification, with the real binary.
 #[tokio::test]
 async fn the_command_says_what_was_proved() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference");
-    let vectors: Value = parse_json(read_file(root.join("receipt-vectors.json")));
+    let vectors: Value = parse_json(include_str!("../../../docs/reference/receipt-vectors.json"));
     let keys = vectors["keys"].to_string();
     assert!(ReceiptKeySet::parse(keys.as_bytes()).is_ok());
     let folder = temp_folder();

@@ -9,7 +9,7 @@ use assent_model::secret::Digest;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use crate::harness::{Json, Parsed, TestHost, Text, get};
+use crate::harness::{Body, Parsed, TestHost, Text, get};
 use crate::lifecycle::entries;
 
 /// Returns the response to a request for the receipt of an approval request.

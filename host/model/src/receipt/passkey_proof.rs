@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Deserialize;
 use url::Url;
 
-use super::ReceiptPasskey;
+use super::content::ReceiptPasskey;
 
 /// The shortest authenticator data: the digest of the RP ID, the flags, and the signature counter (section 6.1).
 const SHORTEST: usize = 37;

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{ReceiptContent, ReceiptDevice, ReceiptSubject};
+use super::content::{ReceiptContent, ReceiptDevice, ReceiptSubject};
 use crate::statement::{Decision, application_identifier};
 
 /// The reason why a signed text does not belong to its receipt.

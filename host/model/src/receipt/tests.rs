@@ -1,10 +1,13 @@
 use std::sync::LazyLock;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use proptest::prelude::*;
 use serde::Deserialize;
 
+use super::content::ReceiptAnswer;
 use super::verification::{Proof, Receipt, ReceiptKeySet};
-use super::*;
+use crate::secret::Digest;
 
 /// The test vectors of the specification. A script in another language created them.
 #[derive(Deserialize)]
@@ -115,7 +118,9 @@ proptest! {
         let place = place.index(changed.len());
         match added {
             Some(byte) => changed.insert(place, byte),
-            None => drop(changed.remove(place)),
+            None => {
+                changed.remove(place);
+            }
         }
         let changed = String::from_utf8(changed).expect("ASCII");
         let verified = Receipt::parse(&changed).and_then(|receipt| receipt.verify(keys));

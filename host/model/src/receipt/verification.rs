@@ -8,14 +8,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use url::Url;
 
+use super::content::{RECEIPT_VERSION, ReceiptAnswer, ReceiptContent, receipt_header};
 use super::passkey_proof;
+use super::passkey_proof::PasskeyProofError;
 use super::signed_statement::{SignedStatement, StatementError};
-use super::{RECEIPT_VERSION, ReceiptAnswer, ReceiptContent, receipt_header};
 use crate::device::DeviceKey;
 use crate::secret::Digest;
 use crate::statement::Decision;
-
-pub use super::passkey_proof::PasskeyProofError;
 
 /// The longest accepted receipt, in bytes. The summary of a protected action has the names of all that it concerns.
 pub const LONGEST: usize = 4 << 20;

@@ -13,8 +13,10 @@ use url::Url;
 
 use assent_admin_client::terminal;
 use assent_model::printable;
+use assent_model::receipt::content::{
+    ReceiptAnswer, ReceiptContent, ReceiptDevice, ReceiptSubject,
+};
 use assent_model::receipt::verification::{LONGEST, Proof, Receipt, ReceiptKeySet};
-use assent_model::receipt::{ReceiptAnswer, ReceiptContent, ReceiptDevice, ReceiptSubject};
 use assent_model::statement::Decision;
 
 /// The timeout of the request for a key set.

@@ -21,7 +21,7 @@ use assent_model::id::KeyId;
 use assent_model::key::{
     KeyLife, KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey, is_next_due,
 };
-use assent_model::receipt::{NewReceipt, ReceiptContent, receipt_header};
+use assent_model::receipt::content::{NewReceipt, ReceiptContent, receipt_header};
 
 /// A private key that signs receipts.
 #[derive(Clone, Debug)]

@@ -23,7 +23,7 @@ use assent_model::device::Device;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_model::language::Language;
 use assent_model::passkey::PasskeyPurpose;
-use assent_model::receipt::NewReceipt;
+use assent_model::receipt::content::NewReceipt;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};

@@ -14,7 +14,7 @@ use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::id::{DeviceId, Did, ReportId};
 use assent_model::language::Language;
 use assent_model::login::Login;
-use assent_model::receipt::ReceiptSubject;
+use assent_model::receipt::content::ReceiptSubject;
 use assent_model::report::{NewReport, ReportSubject};
 use assent_model::secret::Digest;
 use assent_plugin_host::Trust;

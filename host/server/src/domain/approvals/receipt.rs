@@ -13,10 +13,11 @@ use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::UserId;
 use assent_model::passkey::PasskeyCredential;
-use assent_model::receipt::{
-    NewReceipt, PasskeyPublicKey, RECEIPT_VERSION, ReceiptAnswer, ReceiptContent, ReceiptDevice,
-    ReceiptPasskey, ReceiptRequest, ReceiptUser,
+use assent_model::receipt::content::{
+    NewReceipt, RECEIPT_VERSION, ReceiptAnswer, ReceiptContent, ReceiptDevice, ReceiptPasskey,
+    ReceiptRequest, ReceiptUser,
 };
+use assent_model::receipt::passkey_key::PasskeyPublicKey;
 use assent_model::statement::Decision;
 use assent_store::StoreError;
 
@@ -87,7 +88,7 @@ async fn receipt_user(services: &Services, id: UserId) -> Result<ReceiptUser, In
     let user = user.ok_or(StoreError::Internal("an approval request has no user"))?;
     Ok(ReceiptUser {
         id,
-        name: user.name.to_string(),
+        name: user.name.as_str().to_owned(),
     })
 }
 

@@ -28,7 +28,7 @@ use assent_model::id::DeviceId;
 use assent_model::passkey::{
     DevicePasskey, PasskeyCredential, PasskeyPurpose, PasskeySignIn, PasskeyUse,
 };
-use assent_model::receipt::approval_challenge;
+use assent_model::receipt::content::approval_challenge;
 use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
 /// The passkey of a device.
@@ -351,7 +351,7 @@ fn bind_challenge(
     let random = &mut options.public_key.challenge;
     let stored = state.pointer_mut("/ast/challenge");
     let stored = stored
-        .filter(|stored| stored.as_str() == Some(&URL_SAFE_NO_PAD.encode(&*random)))
+        .filter(|stored| stored.as_str() == Some(URL_SAFE_NO_PAD.encode(&*random).as_str()))
         .ok_or_else(|| passkey_error("the state of the library has no challenge"))?;
     *random = approval_challenge(random, statement);
     *stored = URL_SAFE_NO_PAD.encode(&*random).into();

@@ -13,7 +13,7 @@ use assent_model::clock::Timestamp;
 use assent_model::delivery::Ruling;
 use assent_model::id::{ApprovalId, DeliveryId, DeviceId};
 use assent_model::passkey::PasskeyUse;
-use assent_model::receipt::NewReceipt;
+use assent_model::receipt::content::NewReceipt;
 use assent_model::report::NewReport;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;

@@ -6,7 +6,7 @@ use crate::engine::sql::Connection;
 use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, UserId};
-use assent_model::receipt::NewReceipt;
+use assent_model::receipt::content::NewReceipt;
 use assent_model::secret::Digest;
 
 /// A stored receipt.

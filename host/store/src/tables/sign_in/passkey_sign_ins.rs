@@ -16,7 +16,7 @@ use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, LoginId, UserId};
 use assent_model::passkey::{DevicePasskey, PasskeyUse};
-use assent_model::receipt::NewReceipt;
+use assent_model::receipt::content::NewReceipt;
 use assent_model::secret::Digest;
 
 /// An approval by a passkey on the login page, after the verification of its assertion.
