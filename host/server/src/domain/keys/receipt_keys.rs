@@ -5,7 +5,9 @@ use crate::keys;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
-use assent_model::key::{KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningKey};
+use assent_model::key::{
+    KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningAlgorithm, SigningKey,
+};
 
 fn is_next_due(services: &Services, now: Timestamp) -> bool {
     let settings = &services.settings.keys;
@@ -57,6 +59,7 @@ pub(super) async fn maintain(services: &Services, now: Timestamp) -> Result<bool
             },
         };
         let entry = audit::entry(services, Event::SigningKeyPublished, &AuditContext::SERVER)
+            .with("algorithm", SigningAlgorithm::Es256.as_str())
             .with("purpose", purpose.as_str())
             .with("signs_from", signs_from.seconds());
         if services.store.add_key(key, vec![entry]).await? {
