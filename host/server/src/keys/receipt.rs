@@ -143,23 +143,14 @@ impl ReceiptKeys {
     /// Returns all keys with their periods: `nbf` and `exp`, in seconds since the epoch, as in the historical keys of
     /// OpenID Federation 1.0 section 8.7. `exp` is missing as long as no later key is published.
     pub(super) fn key_set(&self, issuer: &str) -> Value {
-        let keys: Vec<Value> = (0..self.0.len()).map(|at| self.entry(at)).collect();
+        let later = self.0.iter().skip(1).map(Some).chain([None]);
+        let keys: Vec<Value> = self
+            .0
+            .iter()
+            .zip(later)
+            .map(|(key, next)| key.entry(next))
+            .collect();
         json!({"issuer": issuer, "keys": keys})
-    }
-
-    fn entry(&self, at: usize) -> Value {
-        let (key, next) = (&self.0[at], self.0.get(at + 1));
-        let mut entry = key.public.jwk().clone();
-        if let Some(members) = entry.as_object_mut() {
-            let mut add = |name: &str, at: Timestamp| {
-                members.insert(name.to_owned(), json!(at.seconds()));
-            };
-            add("nbf", key.times.signs_from);
-            if let Some(next) = next {
-                add("exp", next.times.signs_from);
-            }
-        }
-        entry
     }
 }
 
@@ -190,5 +181,20 @@ impl LoadedReceiptKey {
             private,
             public,
         })
+    }
+
+    /// Returns the key with its period, which ends when the next one begins to sign.
+    fn entry(&self, next: Option<&Self>) -> Value {
+        let mut entry = self.public.jwk().clone();
+        if let Some(members) = entry.as_object_mut() {
+            let mut add = |name: &str, at: Timestamp| {
+                members.insert(name.to_owned(), json!(at.seconds()));
+            };
+            add("nbf", self.times.signs_from);
+            if let Some(next) = next {
+                add("exp", next.times.signs_from);
+            }
+        }
+        entry
     }
 }
