@@ -103,13 +103,13 @@ fn receipt_text(content: &str) -> anyhow::Result<String> {
 
 async fn key_set(place: &str) -> anyhow::Result<ReceiptKeySet> {
     let json = match Url::parse(place) {
-        Ok(url) if matches!(url.scheme(), "https" | "http") => fetch(url).await?,
+        Ok(url) if matches!(url.scheme(), "https" | "http") => fetch(&url).await?,
         _ => read(Path::new(place))?,
     };
     ReceiptKeySet::parse(json.as_bytes()).with_context(|| place.to_owned())
 }
 
-async fn fetch(url: Url) -> anyhow::Result<String> {
+async fn fetch(url: &Url) -> anyhow::Result<String> {
     let is_local = match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost",
         Some(url::Host::Ipv4(address)) => address.is_loopback(),

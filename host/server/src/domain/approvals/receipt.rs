@@ -22,6 +22,7 @@ use assent_model::statement::Decision;
 use assent_store::StoreError;
 
 /// The source of an answer, with its proof.
+#[derive(Clone, Copy)]
 pub(crate) enum AnswerSource<'a> {
     /// The device signed this text.
     Device {
