@@ -63,7 +63,6 @@ impl From<StoredReceipt> for ReceiptView {
 #[utoipa::path(
     get,
     path = "/receipts/{id}",
-    params(("id" = String, Path, description = "The id of the approval request.")),
     responses((status = 200, description = "The receipt.", body = ReceiptView)),
 )]
 async fn show(
