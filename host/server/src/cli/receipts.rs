@@ -59,7 +59,8 @@ pub(super) async fn run(command: ReceiptsCommand) -> anyhow::Result<ExitCode> {
     terminal::report(printable::lines(&report));
     if keys.is_none() {
         bail!(
-            "the signature of the issuer was not verified: pass the receipt keys with --keys, for example {}/receipts/keys",
+            "the signature of the issuer was not verified: pass the receipt keys with --keys, for example \
+             {}/receipts/keys",
             receipt.content().iss
         );
     }
@@ -148,7 +149,8 @@ fn describe(receipt: &Receipt, proof: &Proof, by_issuer: bool) -> anyhow::Result
         Proof::Passkey => {
             writeln!(
                 text,
-                "  The passkey of the device signed a challenge at this issuer, after user verification. It signed no text."
+                "  The passkey of the device signed a challenge at this issuer, after user verification. \
+                 It signed no text."
             )?;
         }
         Proof::Device(_) | Proof::DeviceAndPasskey(_) => {
