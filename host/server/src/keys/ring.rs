@@ -20,8 +20,8 @@ use serde_json::{Map, Value, json};
 /// The shortest time between two queries of the store for unknown keys.
 const BETWEEN_LOOKUPS: Duration = Duration::from_secs(1);
 
-/// The keys that sign and verify tokens, and those that sign receipts, as they were last read from the database. Signing
-/// and verification use only these.
+/// The keys that sign and verify tokens, and those that sign receipts, as they were last read from the database.
+/// Signing and verification use only these.
 #[derive(Debug)]
 pub struct KeyRing {
     state: RwLock<Arc<RingState>>,
