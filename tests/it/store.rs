@@ -222,6 +222,7 @@ pub fn audited(pauses: &[u64]) -> AuditNote {
     AuditNote {
         entry: entry(Event::SignInDenied),
         cooldown: (pause, entry(Event::CooldownStarted)),
+        receipt: None,
     }
 }
 

@@ -40,6 +40,7 @@ pub mod passkey;
 pub mod placeholders;
 pub mod printable;
 pub mod purpose;
+pub mod receipt;
 pub mod recovery;
 pub mod redirect;
 pub mod report;

@@ -56,6 +56,7 @@ pub use tables::approvals::cooldown::{CooldownCursor, RunningCooldown};
 pub use tables::approvals::creation::RequestOutcome;
 pub use tables::approvals::delivery::ChannelWork;
 pub use tables::approvals::dispatch::DISPATCH_LEASE;
+pub use tables::approvals::receipts::StoredReceipt;
 pub use tables::approvals::repeat::{COUNTED_FOR, RepetitionCount};
 pub use tables::approvals::report::{ReportFilter, ReportWrite};
 pub use tables::approvals::request::{ApprovalRequest, RefusedRequest};

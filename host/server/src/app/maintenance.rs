@@ -34,6 +34,7 @@ pub(super) async fn delete_expired(services: Arc<Services>) {
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
         traces: domain::claims::traces::retention(&services),
+        receipts: services.settings.receipts.retention.get(),
         audit: domain::audit::retention(&services),
         streams: services.settings.audit.stream.names(),
         denials: services.settings.approvals.denial_reset_after.get(),

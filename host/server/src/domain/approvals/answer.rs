@@ -10,6 +10,7 @@ use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 
 use crate::domain::approvals::prompt::{Prompt, prompt_of};
 use crate::domain::approvals::purpose;
+use crate::domain::approvals::receipt::{AnswerSource, UsedPasskey, receipt_of};
 use crate::domain::approvals::record::audit_note;
 use crate::domain::devices::passkey;
 use crate::domain::devices::passkey::AssertionCheck;
@@ -17,10 +18,12 @@ use crate::domain::devices::passkey_schemas::PasskeyAssertion;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_model::language::Language;
 use assent_model::passkey::PasskeyPurpose;
+use assent_model::receipt::content::NewReceipt;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};
@@ -165,6 +168,9 @@ pub async fn answer(
     if event == Event::SignInApproved && proof.same_browser {
         note.entry = note.entry.with("same_browser", true);
     }
+    let receipt =
+        receipt_of_answer(services, device, &approval, proof, &statement, &answer, now).await?;
+    let note = note.with_receipt(receipt);
     let metrics = &services.metrics.approvals;
     let outcome = services
         .store
@@ -196,6 +202,36 @@ pub async fn answer(
     };
     tracing::info!(approval = %id, device = %device.id, outcome, "approval answered");
     result
+}
+
+/// Returns the receipt of a verified answer. A wrong number decides nothing, so it has none.
+async fn receipt_of_answer(
+    services: &Services,
+    device: &Device,
+    approval: &Approval,
+    proof: &DecisionProof,
+    statement: &str,
+    answer: &DeviceAnswer,
+    now: Timestamp,
+) -> Result<Option<NewReceipt>, InternalError> {
+    let used = match answer {
+        DeviceAnswer::NumberMismatch(_) => return Ok(None),
+        DeviceAnswer::Approve { passkey, .. } => passkey.as_deref(),
+        DeviceAnswer::Deny | DeviceAnswer::Report(_) => None,
+    };
+    let passkey = used
+        .zip(proof.passkey.as_deref())
+        .map(|(used, assertion)| UsedPasskey {
+            assertion,
+            credential: &used.credential,
+        });
+    let source = AnswerSource::Device {
+        device,
+        statement,
+        signature: &proof.signature,
+        passkey,
+    };
+    receipt_of(services, approval, proof.decision, source, now).await
 }
 
 /// Returns a decision that this device made before, and whose response may have been lost. The device must prove it

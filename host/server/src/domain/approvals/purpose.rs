@@ -14,6 +14,7 @@ use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::id::{DeviceId, Did, ReportId};
 use assent_model::language::Language;
 use assent_model::login::Login;
+use assent_model::receipt::content::ReceiptSubject;
 use assent_model::report::{NewReport, ReportSubject};
 use assent_model::secret::Digest;
 use assent_plugin_host::Trust;
@@ -190,6 +191,14 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
     match subject {
         ApprovalSubject::SignIn(_) => entry,
         ApprovalSubject::ProtectedAction { outline, .. } => with_outline(entry, outline),
+    }
+}
+
+/// Returns the purpose of a request in its receipt.
+pub(super) const fn receipt_subject(subject: &ApprovalSubject) -> ReceiptSubject {
+    match subject {
+        ApprovalSubject::SignIn(_) => ReceiptSubject::SignIn,
+        ApprovalSubject::ProtectedAction { .. } => ReceiptSubject::Action,
     }
 }
 

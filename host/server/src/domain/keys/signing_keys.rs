@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::domain::keys::receipt_keys;
 use crate::domain::{InternalError, Services, audit};
 use crate::keys::{self, IdTokenError, IdTokenKey, KeyError, KnownKey};
 use assent_model::application::OidcSettings;
@@ -102,6 +103,7 @@ fn is_work_due(services: &Services, now: Timestamp) -> bool {
             key.life.stage == KeyStage::Expired
                 || (key.life.stage == KeyStage::Archived && key.has_private_half)
         })
+        || receipt_keys::is_work_due(services, now)
 }
 
 fn is_next_due(services: &Services, algorithm: SigningAlgorithm, now: Timestamp) -> bool {
@@ -118,7 +120,7 @@ fn is_next_due(services: &Services, algorithm: SigningAlgorithm, now: Timestamp)
 /// publish a key at the same time, the store accepts one.
 pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     reload(services).await?;
-    let mut changed = false;
+    let mut changed = receipt_keys::maintain(services, now).await?;
     for algorithm in SigningAlgorithm::ALL {
         if is_next_due(services, algorithm, now) {
             let key = next_key(services, algorithm, Takeover::InTime, now).await?;

@@ -5,7 +5,8 @@ use crate::http::admin_api::{
     access, accounts, action_approvals, activity, application_security, applications, assignments,
     audit, claims, client_secrets, email_confirmations, error_references, external_authenticators,
     groups, invitations, keys, logos, mail, managed_applications, manifests, me, operation,
-    plugins, registration_tokens, reports, service_providers, test_sign_ins, transfers, users,
+    plugins, receipts, registration_tokens, reports, service_providers, test_sign_ins, transfers,
+    users,
 };
 
 pub(super) fn areas() -> Vec<Area> {
@@ -34,6 +35,7 @@ pub(super) fn areas() -> Vec<Area> {
         test_sign_ins::routes(),
         claims::routes(),
         audit::routes(),
+        receipts::routes(),
         reports::routes(),
         error_references::routes(),
         keys::routes(),

@@ -38,6 +38,7 @@ mod me;
 pub mod openapi;
 mod operation;
 mod plugins;
+mod receipts;
 mod registration_tokens;
 mod reports;
 pub mod routes;

@@ -61,6 +61,16 @@ pub(crate) async fn jwks(State(services): State<Arc<Services>>) -> Response {
     public_json(key_set.json().to_owned())
 }
 
+/// `GET /oidc/receipts/keys`: all keys that sign or signed receipts, with their periods.
+pub(crate) async fn receipt_keys(State(services): State<Arc<Services>>) -> Response {
+    public_json(
+        services
+            .key_ring
+            .receipt_key_set(&services.issuer)
+            .to_string(),
+    )
+}
+
 fn public_json(document: String) -> Response {
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),

@@ -90,6 +90,10 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "reports",
         "a report that was settled after the backup is open again; an administrator settles it again",
     ),
+    keep(
+        "receipts",
+        "evidence; an answer whose effect the restore ends was given nevertheless",
+    ),
     keep("repeated_requests", "counts for the audit log"),
     keep(
         "changes",
