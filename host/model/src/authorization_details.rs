@@ -1,0 +1,15 @@
+//! Authorization details (RFC 9396): what an application asks a user to permit, such as one payment.
+//!
+//! An administrator registers each type with a schema and with a text for each language. A text shows every member of
+//! its schema, so a user, and a device that signs, see all of what is permitted. No value is cut.
+
+pub mod granted;
+pub mod name;
+pub mod requested;
+pub mod schema;
+pub mod shown;
+pub mod template;
+pub mod type_definition;
+
+#[cfg(test)]
+mod tests;
