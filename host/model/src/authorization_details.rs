@@ -3,6 +3,7 @@
 //! An administrator registers each type with a schema and with a text for each language. A text shows every member of
 //! its schema, so a user, and a device that signs, see all of what is permitted. No value is cut.
 
+mod content;
 pub mod granted;
 pub mod name;
 pub mod requested;
@@ -10,6 +11,7 @@ pub mod schema;
 pub mod shown;
 pub mod template;
 pub mod type_definition;
+pub mod values;
 
 #[cfg(test)]
 mod tests;

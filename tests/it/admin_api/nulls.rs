@@ -58,6 +58,7 @@ fn values(schema: &str) -> Value {
             "backchannel_logout_uri": "https://rp.example/logout",
             "initiate_login_uri": "https://rp.example/start",
             "admin_scopes": ["admin:read"],
+            "authorization_details_types": ["payment"],
             "authorization_signed_response_alg": "PS256",
             "userinfo_signed_response_alg": "PS256",
             "introspection_signed_response_alg": "PS256",

@@ -34,8 +34,8 @@ impl GrantedDetails {
         })
     }
 
-    /// Returns the elements that a token request names (RFC 9396 section 6). Each must be one of `within`, with the same
-    /// members and values. `None` if one is not.
+    /// Returns the elements that a token request names (RFC 9396 section 6). Each must be one of `within`, with the
+    /// same members and values. `None` if one is not.
     pub fn narrowed(
         &self,
         within: DetailsSelection,

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// The member that names the type (RFC 9396 section 2.1). Each element has it.
+pub(super) const TYPE: &str = "type";
 /// The largest length of a name, in characters.
 const LONGEST: usize = 100;
 

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::granted::GrantedDetails;
-use super::name::TypeName;
-use super::schema::{TYPE, ValueError};
+use super::name::{TYPE, TypeName};
 use super::type_definition::DetailsType;
+use super::values::ValueError;
 use crate::language::Language;
 
 /// The largest length of the parameter, in bytes.

@@ -1,10 +1,16 @@
 //! The schemas of types: a small part of JSON Schema (draft 2020-12), without references, patterns and combinations.
 //!
-//! Every text has a largest length and every list a largest number of elements, so the longest text that a device can
-//! be asked to show is known when the type is registered. An object has no members beside its `properties`.
+//! Numbers are whole, because a fraction may change when it is stored and read. Every text has a largest length and
+//! every list a largest number of elements, so the longest text that a device can be asked to show is known when the
+//! type is registered. An object has no members beside its `properties`.
 
 use serde_json::{Map, Value};
 
+use super::content::{
+    Content, LONGEST_NAME, ObjectSchema, Property, Range, Scalar, is_member_name, path_of,
+};
+use super::name::TYPE;
+use super::values::{ValueError, check_object};
 use crate::printable::is_printable;
 
 /// The largest schema, in bytes of JSON.
@@ -19,59 +25,12 @@ const LONGEST_TEXT: u64 = 500;
 const MOST_ELEMENTS: u64 = 16;
 /// The largest number of permitted texts.
 const MOST_CHOICES: usize = 64;
-/// The largest length of a member's name, in bytes.
-const LONGEST_NAME: usize = 64;
-/// The largest whole number that each JSON parser reads without loss (RFC 8259 section 6).
-const LARGEST_INTEGER: i64 = (1 << 53) - 1;
-/// The largest length of a number, in characters.
-const LONGEST_NUMBER: usize = 24;
-/// The member that names the type (RFC 9396 section 2.1). Each element has it.
-pub(super) const TYPE: &str = "type";
 
 /// The schema of a type's elements.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DetailsSchema {
     source: Value,
     root: ObjectSchema,
-}
-
-/// The members of an object.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct ObjectSchema {
-    properties: Vec<Property>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-struct Property {
-    name: String,
-    is_required: bool,
-    content: Content,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Content {
-    Scalar(Scalar),
-    List {
-        elements: Scalar,
-        least: u64,
-        most: u64,
-    },
-    Object(ObjectSchema),
-}
-
-#[derive(Clone, Debug, PartialEq)]
-enum Scalar {
-    Text { least: u64, most: u64 },
-    Choice(Vec<String>),
-    Integer(Range),
-    Number(Range),
-}
-
-/// The limits of a number, which belong to the range.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Range {
-    least: Option<f64>,
-    most: Option<f64>,
 }
 
 /// An invalid schema, for the administrator.
@@ -82,14 +41,6 @@ pub struct SchemaError {
     pub at: String,
     /// The reason.
     pub reason: String,
-}
-
-/// A value that does not match the schema of its type. The message names the member.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{member}{problem}")]
-pub struct ValueError {
-    member: String,
-    problem: String,
 }
 
 fn invalid<T>(at: &str, reason: impl Into<String>) -> Result<T, SchemaError> {
@@ -157,13 +108,6 @@ impl DetailsSchema {
     }
 }
 
-fn path_of(parent: &str, name: &str) -> String {
-    match parent.is_empty() {
-        true => name.to_owned(),
-        false => format!("{parent}.{name}"),
-    }
-}
-
 fn collect_members(object: &ObjectSchema, parent: &str, members: &mut Vec<(String, usize)>) {
     for property in &object.properties {
         let path = path_of(parent, &property.name);
@@ -175,20 +119,6 @@ fn collect_members(object: &ObjectSchema, parent: &str, members: &mut Vec<(Strin
                 members.push((path, most.saturating_mul(elements.longest() + 4)));
             }
             Content::Object(inner) => collect_members(inner, &path, members),
-        }
-    }
-}
-
-impl Scalar {
-    /// The largest length of its text, in characters.
-    fn longest(&self) -> usize {
-        match self {
-            Self::Text { most, .. } => usize::try_from(*most).unwrap_or(usize::MAX),
-            Self::Choice(values) => {
-                let lengths = values.iter().map(|value| value.chars().count());
-                lengths.max().unwrap_or_default()
-            }
-            Self::Integer(_) | Self::Number(_) => LONGEST_NUMBER,
         }
     }
 }
@@ -283,14 +213,6 @@ fn object(
     }
 }
 
-/// Whether a text is the name of a member. A dot would make the paths of members ambiguous.
-fn is_member_name(text: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&text.len())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-}
-
 fn list(at: &str, keywords: &Map<String, Value>) -> Result<Content, SchemaError> {
     check_keywords(at, keywords, &["items", "minItems", "maxItems"])?;
     let items = keywords.get("items").and_then(Value::as_object);
@@ -317,11 +239,10 @@ fn scalar(at: &str, keywords: &Map<String, Value>) -> Result<Scalar, SchemaError
     match keywords.get("type").and_then(Value::as_str) {
         Some("string") => text(at, keywords),
         Some("integer") => range(at, keywords).map(Scalar::Integer),
-        Some("number") => range(at, keywords).map(Scalar::Number),
         _ => invalid(
             at,
-            "expected the type string, integer or number; object and array are no elements of an array, and a yes or \
-             no is a string with enum",
+            "expected the type string or integer; write a fraction, or a yes or no, as a string, and no object or \
+             array as an element of an array",
         ),
     }
 }
@@ -386,8 +307,8 @@ fn range(at: &str, keywords: &Map<String, Value>) -> Result<Range, SchemaError> 
     check_keywords(at, keywords, &["minimum", "maximum"])?;
     let limit = |name| match keywords.get(name) {
         None => Ok(None),
-        Some(value) => value.as_f64().map_or_else(
-            || invalid(at, format!("expected {name} to be a number")),
+        Some(value) => value.as_i64().map_or_else(
+            || invalid(at, format!("expected {name} to be a whole number")),
             |limit| Ok(Some(limit)),
         ),
     };
@@ -400,135 +321,4 @@ fn range(at: &str, keywords: &Map<String, Value>) -> Result<Range, SchemaError> 
 fn texts(value: &Value) -> Option<Vec<String>> {
     let texts = value.as_array()?.iter();
     texts.map(|text| text.as_str().map(str::to_owned)).collect()
-}
-
-fn mismatch<T>(member: &str, problem: impl Into<String>) -> Result<T, ValueError> {
-    Err(ValueError {
-        member: member.to_owned(),
-        problem: problem.into(),
-    })
-}
-
-fn check_object<'v>(
-    schema: &ObjectSchema,
-    object: &'v Map<String, Value>,
-    parent: &str,
-    values: &mut Vec<(String, &'v Value)>,
-) -> Result<(), ValueError> {
-    for property in &schema.properties {
-        let path = path_of(parent, &property.name);
-        match object.get(&property.name) {
-            None if property.is_required => return mismatch(&path, " is missing"),
-            None => {}
-            Some(value) => check_value(&property.content, value, path, values)?,
-        }
-    }
-    let is_known = |name: &str| {
-        let is_type = parent.is_empty() && name == TYPE;
-        is_type || schema.properties.iter().any(|one| one.name == name)
-    };
-    match object.keys().find(|name| !is_known(name)) {
-        None => Ok(()),
-        // Only a name that a schema could have is safe to repeat in an error.
-        Some(name) if is_member_name(name) => mismatch(
-            &path_of(parent, name),
-            " is not a member of the type; remove it",
-        ),
-        Some(_) => mismatch(
-            &path_of(parent, "?"),
-            " is a member that the type does not have; remove it",
-        ),
-    }
-}
-
-fn check_value<'v>(
-    content: &Content,
-    value: &'v Value,
-    path: String,
-    values: &mut Vec<(String, &'v Value)>,
-) -> Result<(), ValueError> {
-    match (content, value) {
-        (Content::Object(schema), Value::Object(object)) => {
-            return check_object(schema, object, &path, values);
-        }
-        (Content::Object(_), _) => return mismatch(&path, " must be an object"),
-        (Content::Scalar(scalar), _) => scalar.check(&path, value)?,
-        (
-            Content::List {
-                elements,
-                least,
-                most,
-            },
-            Value::Array(list),
-        ) => {
-            let count = list.len() as u64;
-            if count < *least || count > *most {
-                return mismatch(&path, format!(" must have {least} to {most} elements"));
-            }
-            for element in list {
-                elements.check(&path, element)?;
-                if element.as_str().is_some_and(|text| text.contains(',')) {
-                    return mismatch(&path, " must not contain a comma, which separates elements");
-                }
-            }
-        }
-        (Content::List { .. }, _) => return mismatch(&path, " must be an array"),
-    }
-    values.push((path, value));
-    Ok(())
-}
-
-impl Scalar {
-    fn check(&self, path: &str, value: &Value) -> Result<(), ValueError> {
-        match (self, value) {
-            (Self::Text { least, most }, Value::String(text)) => {
-                let length = text.chars().count() as u64;
-                if length > *most {
-                    return mismatch(path, format!(" is longer than {most} characters"));
-                }
-                if length < *least {
-                    return mismatch(path, format!(" is shorter than {least} characters"));
-                }
-                if text.chars().all(is_printable) {
-                    return Ok(());
-                }
-                mismatch(
-                    path,
-                    " must not contain control characters, invisible ones, or those that change the direction of text",
-                )
-            }
-            (Self::Text { .. }, _) => mismatch(path, " must be a string"),
-            (Self::Choice(choices), value) => {
-                let is_one = value
-                    .as_str()
-                    .is_some_and(|text| choices.iter().any(|choice| choice == text));
-                match is_one {
-                    true => Ok(()),
-                    false => mismatch(path, " must be one of the strings of the type"),
-                }
-            }
-            (Self::Integer(range), value) => match value.as_i64() {
-                Some(number) if (-LARGEST_INTEGER..=LARGEST_INTEGER).contains(&number) => {
-                    range.check(path, number as f64)
-                }
-                _ => mismatch(path, " must be a whole number below 2^53"),
-            },
-            (Self::Number(range), value) => match value.as_f64() {
-                Some(number) => range.check(path, number),
-                None => mismatch(path, " must be a number"),
-            },
-        }
-    }
-}
-
-impl Range {
-    fn check(self, path: &str, number: f64) -> Result<(), ValueError> {
-        if let Some(least) = self.least.filter(|least| number < *least) {
-            return mismatch(path, format!(" must be {least} at least"));
-        }
-        if let Some(most) = self.most.filter(|most| number > *most) {
-            return mismatch(path, format!(" must be {most} at most"));
-        }
-        Ok(())
-    }
 }

@@ -93,8 +93,8 @@ fn a_text_shows_each_value_isolated_and_whole() {
     assert_eq!(
         details.texts().in_language(Language::German),
         [
-            "\u{2068}12.50\u{2069} \u{2068}EUR\u{2069} an \u{2068}עדה\u{2069} zahlen, in \u{2068}3\u{2069} Tagen, für \
-             \u{2068}rent\u{2069}, \u{2068}heat\u{2069}"
+            "\u{2068}12.50\u{2069} \u{2068}EUR\u{2069} an \u{2068}עדה\u{2069} zahlen, in \u{2068}3\u{2069} Tagen, \
+             für \u{2068}rent\u{2069}, \u{2068}heat\u{2069}"
         ]
     );
 }
@@ -266,6 +266,8 @@ fn a_schema_has_limits_for_each_value_and_no_references() {
         of(json!({"type": "string", "enum": []})),
         of(json!({"type": "string", "enum": ["a\u{202e}"]})),
         of(json!({"type": "boolean"})),
+        of(json!({"type": "number"})),
+        of(json!({"type": "integer", "minimum": 0.5})),
         of(json!({"type": "array", "maxItems": 3})),
         of(json!({"type": "array", "items": {"type": "integer"}})),
         of(json!({"type": "array", "items": of(json!({"type": "integer"})), "maxItems": 3})),
@@ -299,7 +301,10 @@ fn a_stored_type_is_read_again_and_checked() {
 
 #[test]
 fn a_token_request_names_granted_elements_only() {
-    let element = |amount: &str| json!({"type": "payment", "amount": amount, "currency": "CHF", "creditor": {"name": "Ada"}});
+    let element = |amount: &str| {
+        let creditor = json!({"name": "Ada"});
+        json!({"type": "payment", "amount": amount, "currency": "CHF", "creditor": creditor})
+    };
     let granted = checked(&json!([element("1"), element("2"), element("3")]))
         .unwrap()
         .granted();

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::name::TypeName;
-use super::schema::{DetailsSchema, SchemaError, ValueError};
+use super::schema::{DetailsSchema, SchemaError};
 use super::shown::text_of;
 use super::template::{Template, TemplateError};
+use super::values::ValueError;
 use crate::language::Language;
 
 /// The largest length of a filled template, in characters.

@@ -303,7 +303,7 @@ function numberField(state, item, act) {
     dir: 'ltr',
     autocomplete: 'off',
     enterkeyhint: 'done',
-    'aria-describedby': `${id}-details ${id}-facts ${id}-error ${id}-tries`,
+    'aria-describedby': `${request.details ? `${id}-details ` : ''}${id}-facts ${id}-error ${id}-tries`,
     'aria-invalid': item.error === '' ? null : 'true',
     disabled: item.phase === 'sending',
     value: item.number,

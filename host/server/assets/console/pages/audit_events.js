@@ -58,7 +58,7 @@ const groupOf = ({ group_name: name }) => (typeof name === 'string' ? el('bdi', 
  * The type of authorization details of an entry.
  * @param {AuditDetail} detail
  */
-const detailsTypeOf = ({ details_type: name }) => el('bdi', {}, String(name));
+const detailsTypeOf = ({ details_type: name }) => (typeof name === 'string' ? el('bdi', {}, name) : 'without a name');
 
 /**
  * The initial access token of an entry, by its name at that time.

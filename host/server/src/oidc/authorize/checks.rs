@@ -293,8 +293,8 @@ impl UncheckedRequest<'_> {
     }
 
     /// Reads `claims` (OpenID Connect Core section 5.5). Claims that the application may not have are left out, like
-    /// such scopes. An essential `acr` that this server never issues is rejected at once (section 5.5.1.1), and one that
-    /// only another approval than that of a device has, if the request has authorization details.
+    /// such scopes. An essential `acr` that this server never issues is rejected at once (section 5.5.1.1). A request
+    /// with authorization details has that of a device.
     pub(super) fn claims(
         &self,
         services: &Services,
