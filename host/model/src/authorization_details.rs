@@ -1,7 +1,7 @@
-//! Authorization details (RFC 9396): what an application asks a user to permit, such as one payment.
+//! Authorization details (RFC 9396): the permission that an application requests from a user, such as one payment.
 //!
 //! An administrator registers each type with a schema and with a text for each language. A text shows every member of
-//! its schema, so a user, and a device that signs, see all of what is permitted. No value is cut.
+//! its schema, so a user, and a device that signs, see the whole permission. No value is cut.
 
 mod content;
 pub mod granted;

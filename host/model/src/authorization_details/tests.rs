@@ -377,7 +377,7 @@ proptest! {
         let _ = RequestedDetails::parse(&text);
     }
 
-    /// What the user grants differs in what the user sees.
+    /// A user who grants another element sees another text.
     #[test]
     fn different_elements_have_different_texts(
         first in any_element(),

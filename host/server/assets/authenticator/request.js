@@ -209,7 +209,7 @@ function summary({ request }) {
 }
 
 /**
- * The authorization details, each completely: what the user permits and signs.
+ * The authorization details, each completely. The user permits and signs them.
  * @param {Item['request']} request
  * @returns {Child}
  */

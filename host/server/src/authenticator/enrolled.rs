@@ -39,7 +39,7 @@ pub struct PendingRequest {
     #[serde(default)]
     pub action: Option<String>,
     /// The texts of the authorization details that the application asks the user to permit.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
     /// The time at which the request expires, in seconds since the epoch.
     pub expires_at: i64,

@@ -1,4 +1,4 @@
-//! The approval of authorization details: what the device and the consent page show, and what the device signs.
+//! The approval of authorization details: their text on the device, on the consent page and in the signature.
 
 use assent_model::statement::{ApprovalStatement, Decision};
 use assent_test_macros::both_databases;

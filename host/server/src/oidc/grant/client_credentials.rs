@@ -67,7 +67,7 @@ fn issue(
     if !application.settings.application_type.is_confidential() {
         return Err(TokenError::UnauthorizedClient);
     }
-    // Nobody approves what an application does as itself.
+    // No user approves the actions of an application as itself.
     if parameters.has("authorization_details") {
         return Err(TokenError::InvalidAuthorizationDetails(
             "authorization_details need a user who approves them: use the grant type authorization_code".to_owned(),
