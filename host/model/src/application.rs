@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::administration::AdminScopes;
+use crate::authorization_details::name::TypeName;
 use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::client_secret::ClientSecrets;
@@ -414,6 +415,9 @@ pub struct OidcSettings {
     /// The key to which access tokens are bound.
     #[serde(default, skip_serializing_if = "SenderConstraint::is_default")]
     pub sender_constraint: SenderConstraint,
+    /// The types of authorization details that the application may request (RFC 9396 section 10).
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub authorization_details_types: BTreeSet<TypeName>,
     /// The permissions of the application in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
@@ -455,6 +459,7 @@ impl OidcSettings {
             userinfo_algorithm: None,
             introspection_algorithm: None,
             sender_constraint: SenderConstraint::default(),
+            authorization_details_types: BTreeSet::new(),
             admin_scopes: AdminScopes::default(),
         }
     }

@@ -68,6 +68,8 @@ pub struct ApprovalStatement<'a> {
     pub application_name: &'a str,
     /// The summary of the protected action, if the request is not for a sign-in.
     pub action: Option<&'a str>,
+    /// The texts of the authorization details, if the request has some.
+    pub details: &'a [String],
     /// The name of the account.
     pub account: &'a str,
     /// The approximate location of the browser.
@@ -93,8 +95,8 @@ pub enum Binding<'a> {
 
 impl ApprovalStatement<'_> {
     /// Returns the text to sign. The text for a protected action always differs from a text for a sign-in, and a text
-    /// without a number from one with a number. A report ("This was not me") has its own text, without a number and a
-    /// summary.
+    /// without a number from one with a number. Each authorization detail has a line. A report ("This was not me") has
+    /// its own text, without a number, a summary and details.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", json_string(self.issuer)),
@@ -113,6 +115,8 @@ impl ApprovalStatement<'_> {
         if let Some(summary) = self.action {
             values.push(("action", json_string(summary)));
         }
+        let details = self.details.iter();
+        values.extend(details.map(|text| ("detail", json_string(text))));
         values.push(("decision", json_string(self.decision.as_str())));
         let purpose = match (self.binding, self.action) {
             (Binding::SameBrowser, _) => "assent-same-browser-v1",
@@ -225,6 +229,7 @@ mod tests {
             device: DeviceId::from_bytes([2; 16]),
             application: "did:key:z6MkTest",
             action: None,
+            details: &[],
             application_name: "Books \"R\" Us\nnumber: \"99\"",
             account: "ada",
             place: "192.0.2.7",
@@ -256,6 +261,26 @@ mod tests {
             [&signed[1..10], &signed[11..]].concat(),
             sign_in.split('\n').skip(1).collect::<Vec<_>>()
         );
+        let details = [
+            "Pay \u{2068}5\u{2069} EUR".to_owned(),
+            "a\nnumber: \"00\"".to_owned(),
+        ];
+        let detailed = ApprovalStatement {
+            details: &details,
+            ..statement
+        }
+        .text();
+        let signed: Vec<&str> = detailed.split('\n').collect();
+        assert_eq!(signed[0], "assent-approval-v1");
+        assert_eq!(
+            signed[10..],
+            [
+                "detail: \"Pay \u{2068}5\u{2069} EUR\"",
+                "detail: \"a\\nnumber: \\\"00\\\"\"",
+                "decision: \"approve\"",
+                "number: \"42\""
+            ]
+        );
         let same_browser = ApprovalStatement {
             binding: Binding::SameBrowser,
             ..statement
@@ -267,6 +292,7 @@ mod tests {
         assert_eq!(signed.len(), 11);
         let report = ApprovalStatement {
             decision: Decision::Report,
+            details: &details,
             binding: Binding::Number(""),
             ..statement
         };

@@ -21,6 +21,7 @@ use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::domain::operations::telemetry::span_sampler::SpanSampler;
 use crate::domain::operations::traffic::admission::Admission;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
+use crate::domain::sign_in::details_types::DetailsTypeNames;
 use crate::geoip::GeoIp;
 use crate::keys::client_authorities::ClientAuthorities;
 use crate::keys::{KeyError, KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
@@ -142,6 +143,7 @@ pub async fn compose(
         Some(_) => SpanSampler::new(settings.telemetry.traced_share),
         None => SpanSampler::default(),
     };
+    let details_types = DetailsTypeNames::new(store.details_type_names().await?);
     let under_way = Arc::clone(store.requests_under_way());
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
@@ -155,6 +157,7 @@ pub async fn compose(
         used_proofs: domain::operations::traffic::used_proofs::UsedProofs::default(),
         fetched_keys: domain::keys::fetched_keys::FetchedKeys::default(),
         fetched_objects: domain::fetched_objects::FetchedObjects::default(),
+        details_types,
         passkeys,
         store,
         master_keys: opened.master,

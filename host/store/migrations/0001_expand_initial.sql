@@ -150,6 +150,15 @@ CREATE TABLE application_use (
 --sqlite WITHOUT ROWID
 ;
 
+-- The types of authorization details (RFC 9396).
+CREATE TABLE authorization_details_types (
+    name       TEXT   NOT NULL PRIMARY KEY,
+    -- JSON: the name, the schema and the template of each language.
+    definition TEXT   NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+
 -- Initial access tokens, with which applications register themselves (RFC 7591).
 CREATE TABLE registration_tokens (
     id          TEXT   NOT NULL PRIMARY KEY,

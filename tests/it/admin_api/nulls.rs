@@ -60,6 +60,7 @@ fn values(schema: &str) -> Value {
             "admin_scopes": ["admin:read"],
             "request_object_signing_alg": "PS256",
             "token_endpoint_auth_signing_alg": "PS256",
+            "authorization_details_types": ["payment"],
             "authorization_signed_response_alg": "PS256",
             "userinfo_signed_response_alg": "PS256",
             "introspection_signed_response_alg": "PS256",

@@ -2,6 +2,7 @@
 
 mod address;
 mod attacks;
+mod authorization_details;
 mod authorize;
 pub mod backchannel;
 mod cached_accounts;

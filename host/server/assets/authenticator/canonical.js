@@ -107,6 +107,14 @@ function shownLines({ issuer, device, request }) {
 }
 
 /**
+ * The authorization details of a request that the user saw, one line each.
+ * @param {ApprovalRequest} request
+ */
+function detailLines({ details = [] }) {
+  return details.map((detail) => `detail: ${JSON.stringify(detail)}`);
+}
+
+/**
  * The text that a device signs to approve or deny: all values that the user saw, and the decision.
  * @param {Shown & { decision: string, number: string }} answer
  */
@@ -115,6 +123,7 @@ export function approvalText({ issuer, device, request, decision, number }) {
     request.action ? 'assent-action-v1' : 'assent-approval-v1',
     ...shownLines({ issuer, device, request }),
     ...(request.action ? [`action: ${JSON.stringify(request.action)}`] : []),
+    ...detailLines(request),
     `decision: ${JSON.stringify(decision)}`,
     `number: ${JSON.stringify(number)}`,
   ].join('\n');
@@ -125,7 +134,12 @@ export function approvalText({ issuer, device, request, decision, number }) {
  * @param {Shown} shown
  */
 export function sameBrowserText({ issuer, device, request }) {
-  return ['assent-same-browser-v1', ...shownLines({ issuer, device, request }), 'decision: "approve"'].join('\n');
+  return [
+    'assent-same-browser-v1',
+    ...shownLines({ issuer, device, request }),
+    ...detailLines(request),
+    'decision: "approve"',
+  ].join('\n');
 }
 
 /**

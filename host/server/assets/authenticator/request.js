@@ -197,6 +197,7 @@ function summary({ request }) {
       el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...title),
     ),
     request.action && el('p', { key: 'about', class: 'lead' }, text('app-action-about')),
+    details(request),
     el(
       'div',
       { key: 'facts', class: 'request-facts', id: `${id}-facts` },
@@ -205,6 +206,21 @@ function summary({ request }) {
       el('p', {}, ...joined(where, ' ·\u00a0')),
     ),
   ];
+}
+
+/**
+ * The authorization details, each completely. The user permits and signs them.
+ * @param {Item['request']} request
+ * @returns {Child}
+ */
+function details({ id, details: texts = [] }) {
+  if (texts.length === 0) return null;
+  return el(
+    'div',
+    { key: 'details', class: 'request-details', id: `request-${id}-details` },
+    el('p', { class: 'muted' }, text('app-request-details')),
+    el('ul', {}, ...texts.map((one) => el('li', {}, el('bdi', { translate: 'no' }, one)))),
+  );
 }
 
 /**
@@ -287,7 +303,7 @@ function numberField(state, item, act) {
     dir: 'ltr',
     autocomplete: 'off',
     enterkeyhint: 'done',
-    'aria-describedby': `${id}-facts ${id}-error ${id}-tries`,
+    'aria-describedby': `${request.details ? `${id}-details ` : ''}${id}-facts ${id}-error ${id}-tries`,
     'aria-invalid': item.error === '' ? null : 'true',
     disabled: item.phase === 'sending',
     value: item.number,

@@ -38,6 +38,9 @@ pub struct PendingRequest {
     /// The summary of the protected action, if the request is not about a sign-in.
     #[serde(default)]
     pub action: Option<String>,
+    /// The texts of the authorization details that the application asks the user to permit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
     /// The time at which the request expires, in seconds since the epoch.
     pub expires_at: i64,
     /// The number of attempts to type the number that remain.

@@ -40,6 +40,7 @@ impl Authenticator {
             application: &request.application.id,
             application_name: &request.application.name,
             action: request.action.as_deref(),
+            details: &request.details,
             account: &request.account,
             place: &request.place,
             browser: &request.browser,

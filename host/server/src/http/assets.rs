@@ -202,6 +202,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/plugins.js",
     JAVASCRIPT "console/pages/provider_fields.js",
     JAVASCRIPT "console/pages/recipe.js",
+    JAVASCRIPT "console/pages/details_types.js",
     JAVASCRIPT "console/pages/registration_tokens.js",
     JAVASCRIPT "console/pages/security.js",
     JAVASCRIPT "console/pages/settings.js",

@@ -39,6 +39,9 @@ pub enum TokenError {
     /// A scope is unknown, or not for this client.
     #[error("{0}")]
     InvalidScope(&'static str),
+    /// The authorization details are not those of the grant (RFC 9396 section 6).
+    #[error("{0}")]
+    InvalidAuthorizationDetails(String),
     /// The client may not use the grant type.
     #[error("the application may not use this grant type")]
     UnauthorizedClient,
@@ -79,6 +82,7 @@ impl TokenError {
             Self::UseNonce => "use_dpop_nonce",
             Self::Pushed { code, .. } => code.as_str(),
             Self::InvalidScope(_) => "invalid_scope",
+            Self::InvalidAuthorizationDetails(_) => "invalid_authorization_details",
             Self::UnauthorizedClient | Self::ApplicationDisabled => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::TooManyFailures(_) | Self::Busy => "temporarily_unavailable",
@@ -97,6 +101,8 @@ pub enum AuthorizeErrorCode {
     InvalidRequest,
     /// The scope has no `openid`.
     InvalidScope,
+    /// The authorization details have a mistake, or the application may not use their type (RFC 9396 section 5).
+    InvalidAuthorizationDetails,
     /// The response type is not `code`.
     UnsupportedResponseType,
     /// The application may not use the authorization code grant.
@@ -105,7 +111,7 @@ pub enum AuthorizeErrorCode {
     LoginRequired,
     /// `prompt=none`, and the user must consent first.
     ConsentRequired,
-    /// `prompt=none` of a native application, which gets no code without a page.
+    /// `prompt=none` of a native application, which gets no code without a page, or with authorization details.
     InteractionRequired,
     /// The sign-in has none of the essential `acr` values (OpenID Connect Unmet Authentication Requirements).
     UnmetAuthenticationRequirements,

@@ -32,7 +32,7 @@ const SHOWN: [&str; 18] = [
     "token_type_hint",
 ];
 /// Parameters of which only the presence is shown: secrets, and what may identify a user.
-const HIDDEN: [&str; 10] = [
+const HIDDEN: [&str; 11] = [
     "client_secret",
     "client_assertion",
     "code",
@@ -43,6 +43,7 @@ const HIDDEN: [&str; 10] = [
     "id_token_hint",
     "request",
     "claims",
+    "authorization_details",
 ];
 /// The shown members of JWTs beside the shown parameters. Of others only the presence is shown.
 const SHOWN_IN_JWTS: [&str; 14] = [

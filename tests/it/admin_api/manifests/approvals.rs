@@ -404,6 +404,12 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             words("request_uris (“https://evil.example/object”)"),
         ),
         (
+            "authorization_details_types",
+            json!(["payment"]),
+            none.clone(),
+            words("authorization_details_types (“payment”)"),
+        ),
+        (
             "security_profile",
             json!("fapi2"),
             json!({

@@ -134,6 +134,7 @@ export async function applications({ may }) {
       lead: 'What users sign in to.',
       actions: [
         way('/admin/applications/registration-tokens', 'Initial access tokens'),
+        way('/admin/applications/authorization-details-types', 'Types of authorization details'),
         may('applications:write') && way('/admin/applications/new', 'Connect an application', 'primary'),
       ],
     },

@@ -236,6 +236,9 @@ const protection = (type) =>
     lines('request_uris', 'Addresses of signed requests', {
       hint: 'Where Assent may read a signed request that a sign-in refers to (request_uri), one on each line.',
     }),
+    lines('authorization_details_types', 'Types of authorization details', {
+      hint: 'What it may ask users to permit, one on each line. Each request needs an approval on a device.',
+    }),
     toggle('dpop_bound_access_tokens', 'Bind tokens to a key of the application (DPoP)', {
       hint: 'Each request for tokens then needs a proof. A stolen token is useless without the key.',
     }),

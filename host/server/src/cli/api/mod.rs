@@ -245,6 +245,7 @@ mod tests {
         assert_eq!(unset("users", "create"), [""; 0]);
         let members = [
             "admin-scope",
+            "authorization-details-type",
             "authorization-signed-response-alg",
             "backchannel-logout-uri",
             "certificate",

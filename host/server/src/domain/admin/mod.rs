@@ -10,6 +10,7 @@ mod changes;
 mod claims_preview;
 mod command;
 mod custom_attributes;
+mod details_types;
 mod directory;
 mod documents;
 mod error;
@@ -69,6 +70,7 @@ pub use command::{
     AdminCommand, AdminContext, ApprovedPlan, ExpectedVersion, NamedApproval, Planned,
 };
 pub use custom_attributes::notes_of as service_provider_notes;
+pub use details_types::{DeleteDetailsType, RegisterDetailsType, all_details_types, details_type};
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use documents::{ManagementView, UsageView};
 pub use error::{AdminError, ManifestError, RequiredApproval, Result};

@@ -344,6 +344,7 @@ async fn signed_text(
         approval,
         browser,
         summary,
+        details,
     } = prompt.ok_or(AnswerError::AlreadyDecided)?;
     let shown = &approval.shown;
     let text = ApprovalStatement {
@@ -353,6 +354,7 @@ async fn signed_text(
         application: application_identifier(shown.application.as_ref(), &services.issuer),
         application_name: &shown.application_name,
         action: summary.as_deref(),
+        details: &details,
         account: &shown.account,
         place: &browser.place,
         browser: &browser.browser,

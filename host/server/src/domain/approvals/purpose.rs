@@ -11,9 +11,10 @@ use crate::domain::{InternalError, Services, audit};
 use assent_model::action_approval::{ActionApproval, ActionProposal, ActionRequester};
 use assent_model::approval::{Approval, ApprovalSubject};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
+use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::id::{DeviceId, Did, ReportId};
 use assent_model::language::Language;
-use assent_model::login::Login;
+use assent_model::login::{Login, LoginRequest};
 use assent_model::receipt::content::ReceiptSubject;
 use assent_model::report::{NewReport, ReportSubject};
 use assent_model::secret::Digest;
@@ -64,6 +65,17 @@ impl<'a> Purpose<'a> {
         match self {
             Self::SignIn(_) => None,
             Self::ProtectedAction(action) => Some(action),
+        }
+    }
+
+    /// Returns the texts of the authorization details that the device shows.
+    pub(super) fn details(self) -> DetailsTexts {
+        match self {
+            Self::SignIn(login) => match &login.request {
+                LoginRequest::Oidc(request) => request.authorization_details.texts(),
+                LoginRequest::Saml(_) | LoginRequest::Local { .. } => DetailsTexts::default(),
+            },
+            Self::ProtectedAction(_) => DetailsTexts::default(),
         }
     }
 

@@ -310,6 +310,7 @@ async fn approval(
             application_name,
             account: draft.name.to_string(),
             browser: draft.context.clone(),
+            details: draft.purpose.details(),
         },
         requested_at: now,
         expires_at: now + services.settings.lifetimes.approval.get(),

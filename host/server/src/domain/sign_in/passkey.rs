@@ -19,6 +19,7 @@ use crate::domain::devices::relying_party::RelyingParty;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, Approver, PromptDetails};
 use assent_model::audit::{Actor, AuditContext, Origin};
+use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::device::Device;
 use assent_model::id::ApprovalId;
 use assent_model::login::{BrowserContext, Login};
@@ -288,6 +289,8 @@ async fn new_approval(
             application_name: purpose::application_name(services, login).await?,
             account: name.to_owned(),
             browser: context,
+            // A passkey on the login page shows no details, so no request with details reaches this.
+            details: DetailsTexts::default(),
         },
         requested_at: now,
         expires_at: now + services.settings.lifetimes.approval.get(),

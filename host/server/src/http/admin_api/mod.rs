@@ -20,6 +20,7 @@ mod client_secrets;
 mod compression;
 mod conditional;
 mod context;
+mod details_types;
 mod email_confirmations;
 mod error_references;
 mod export;

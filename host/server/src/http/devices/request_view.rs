@@ -40,6 +40,11 @@ pub(super) struct ApprovalRequest {
     /// The summary of the protected action, in the same language; `null` for a sign-in.
     #[schema(required)]
     action: Option<String>,
+    /// The texts of the authorization details that the application asks the user to permit, in the same language;
+    /// missing if there are none. The device shows each of them completely, and signs them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    details: Vec<String>,
     /// When it was requested, in seconds since the epoch.
     requested_at: i64,
     /// When it expires, in seconds since the epoch.
@@ -82,6 +87,7 @@ pub(super) fn approval_request(
         approval,
         browser: waiting,
         summary,
+        details,
     } = prompt;
     let shown = &approval.shown;
     let logo = shown
@@ -100,6 +106,7 @@ pub(super) fn approval_request(
         place: waiting.place.clone(),
         browser: waiting.browser.clone(),
         action: summary.clone(),
+        details: details.clone(),
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),
         attempts_left: approval.attempts_left,

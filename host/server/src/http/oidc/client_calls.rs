@@ -276,6 +276,7 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
         | TokenError::UseNonce
         | TokenError::Pushed { .. }
         | TokenError::InvalidScope(_)
+        | TokenError::InvalidAuthorizationDetails(_)
         | TokenError::UnauthorizedClient
         | TokenError::UnsupportedGrantType => {
             let (code, description) = (error.code(), error.to_string());

@@ -67,6 +67,7 @@ fn consent() -> ConsentPage {
                 .message("scope", Message::new("scope-email"))
                 .text("value", MARKUP),
         ],
+        details: vec![MARKUP.to_owned()],
         links: vec![InformationLink {
             text: Message::new("consent-policy"),
             address: MARKUP.to_owned(),

@@ -3,6 +3,7 @@
 
 pub mod answer;
 mod checks;
+mod details;
 pub mod interaction;
 pub mod request_object;
 pub mod response;
@@ -24,6 +25,7 @@ use crate::domain::operations::recent_requests::{self, RequestError};
 use crate::domain::operations::request_queue::Sender;
 use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, RegisteredApplication};
+use assent_model::authorization_details::requested::AuthorizationDetails;
 use assent_model::id::Did;
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::QuotedText;
@@ -279,7 +281,18 @@ pub async fn accept(
     };
     let checked = match fault {
         Some(fault) => Err(fault),
-        None => accept_for(services, &request, source, application, &destination).await,
+        None => {
+            let details = details::read(services, application, parameters).await?;
+            accept_for(
+                services,
+                &request,
+                source,
+                application,
+                &destination,
+                details,
+            )
+            .await
+        }
     };
     checked.map_err(|checks::CheckError { code, description }| {
         CheckFailure::Rejected(Box::new(RejectedRequest {
@@ -297,6 +310,7 @@ async fn accept_for(
     source: RequestSource,
     application: &Arc<Application>,
     destination: &Destination,
+    details: Result<AuthorizationDetails, checks::CheckError>,
 ) -> Result<AcceptedAuthorization, checks::CheckError> {
     let parameters = &*effective.parameters;
     let request = checks::UncheckedRequest {
@@ -311,11 +325,13 @@ async fn accept_for(
     request.response_type()?;
     request.known_response_mode(&destination.redirect_uri)?;
     let scopes = request.scopes()?;
+    let authorization_details = details?;
     let code_challenge = request.code_challenge()?;
     let dpop_key = request.dpop_key()?;
     let prompt = request.prompt()?;
+    prompt.permits(&authorization_details)?;
     let max_age = request.max_age()?;
-    let claims = request.claims(services)?;
+    let claims = request.claims(services, !authorization_details.is_empty())?;
     let hinted_subject = request.id_token_hint(services).await?;
     // A hint that is not a valid name is ignored.
     let login_hint = parameters
@@ -328,8 +344,12 @@ async fn accept_for(
         state: destination.state.clone(),
         nonce: parameters.get("nonce").map(str::to_owned),
         code_challenge,
-        // The response of a test sign-in shows an approval, so it needs a new one.
-        fresh_login: prompt.login || max_age == Some(0) || !destination.purpose.is_application(),
+        // The response of a test sign-in shows an approval, so it needs a new one. A device shows and signs
+        // authorization details, so they need a new one, too.
+        fresh_login: prompt.login
+            || max_age == Some(0)
+            || !destination.purpose.is_application()
+            || !authorization_details.is_empty(),
         max_age,
         login_hint,
         select_account: prompt.select_account,
@@ -344,6 +364,7 @@ async fn accept_for(
             RequestSource::Pushed(pushed) => Some(pushed),
             RequestSource::Browser | RequestSource::Pushing => None,
         },
+        authorization_details,
     };
     checks::check_size(&request)?;
     Ok(AcceptedAuthorization {

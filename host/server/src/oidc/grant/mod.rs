@@ -2,6 +2,7 @@
 
 pub mod authorization_code;
 mod client_credentials;
+pub mod details;
 pub mod new_tokens;
 mod refresh_token;
 

@@ -221,6 +221,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
     ),
     keep("application_origins", "settings of applications"),
     keep("application_logos", "settings of applications"),
+    keep("authorization_details_types", "settings of the server"),
     keep(
         "client_registrations",
         "settings of applications; the restore reports applications that were deleted after the backup",

@@ -18,6 +18,7 @@ use assent_model::application::{
     InitiateLoginUri, OidcSettings, SenderConstraint, SubjectType,
 };
 use assent_model::application_type::ApplicationType;
+use assent_model::authorization_details::name::{TypeName, TypeNameError};
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::redirect::RedirectUri;
@@ -86,6 +87,7 @@ pub(super) fn apply(
         require_pushed_authorization_requests,
         tls_client_certificate_bound_access_tokens,
         dpop_bound_access_tokens,
+        authorization_details_types,
         admin_scopes,
     } = change;
     let keys = AuthenticationChange {
@@ -211,6 +213,9 @@ pub(super) fn apply(
         logo_uri,
     };
     information.apply(&mut settings.information, egress)?;
+    if let Some(names) = authorization_details_types {
+        settings.authorization_details_types = details_types(&names)?;
+    }
     set(&mut settings.admin_scopes, admin_scopes);
     set(
         &mut settings.lenient_assertion_audience,
@@ -222,6 +227,23 @@ pub(super) fn apply(
         require_pushed_authorization_requests,
     );
     must_fit_together(settings)
+}
+
+/// The largest number of types of authorization details of an application.
+const MOST_DETAILS_TYPES: usize = 50;
+
+/// Reads the names of types. A type may be registered later.
+fn details_types(names: &[String]) -> Result<BTreeSet<TypeName>> {
+    const MEMBER: &str = "authorization_details_types";
+    if names.len() > MOST_DETAILS_TYPES {
+        let expected = format!("expected {MOST_DETAILS_TYPES} at most");
+        return Err(invalid(MEMBER, expected));
+    }
+    let read = |name: &String| {
+        name.parse()
+            .map_err(|error: TypeNameError| invalid(MEMBER, error.to_string()))
+    };
+    names.iter().map(read).collect()
 }
 
 fn at_least_one(grant_types: Vec<GrantType>) -> Result<BTreeSet<GrantType>> {

@@ -91,6 +91,7 @@ impl AdminCommand for CreateClient {
             require_pushed_authorization_requests: _,
             tls_client_certificate_bound_access_tokens: _,
             dpop_bound_access_tokens: _,
+            authorization_details_types: _,
         } = change.protected();
         let action = admin_scopes
             .is_some()

@@ -167,6 +167,9 @@ assent_model::resource! {
     /// Whether each token request must have a DPoP proof, to whose key access tokens are bound (RFC 9449). Without this
     /// setting a proof is optional. Not with `tls_client_certificate_bound_access_tokens`.
     protected plain dpop_bound_access_tokens: bool,
+    /// The types of authorization details that the application may request (RFC 9396 section 10), 50 at most; null
+    /// removes all. Each request needs an approval on a device, which shows the details.
+    protected emptied authorization_details_types: Vec<String>,
     /// The permissions of the application in the admin API as a service account; null removes all. Only an owner
     /// may set them.
     owner(explained) emptied admin_scopes: AdminScopes as Vec<AdminScope>,
@@ -252,6 +255,7 @@ impl ClientDocument {
             userinfo_algorithm,
             introspection_algorithm,
             sender_constraint,
+            authorization_details_types,
             admin_scopes,
         } = settings;
         let (subject_type, sector_identifier) = match subject_type {
@@ -333,6 +337,10 @@ impl ClientDocument {
             tls_client_certificate_bound_access_tokens: *sender_constraint
                 == SenderConstraint::Certificate,
             dpop_bound_access_tokens: *sender_constraint == SenderConstraint::DpopKey,
+            authorization_details_types: authorization_details_types
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             admin_scopes: admin_scopes.clone(),
             created_at: moment_text(application.created_at),
             updated_at: moment_text(application.updated_at),
