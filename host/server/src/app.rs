@@ -115,13 +115,7 @@ pub async fn compose(
         key: Arc::clone(&push_key),
         clock: Arc::clone(&clock),
     });
-    let compiled = match &settings.plugins.compiled_folder {
-        Some(folder) => Some(CompilationCache::new(
-            folder.clone(),
-            opened.root.derive("compiled plugins", b"")?.into(),
-        )),
-        None => None,
-    };
+    let compiled = compilation_cache(&settings, &opened)?;
     let specs = plugin_specs(&settings.plugins)?;
     let plugins = Plugins::load(
         specs,
@@ -190,6 +184,18 @@ pub async fn compose(
         clock,
         entropy,
     }))
+}
+
+/// Returns the folder of compiled plugins, which a key of the root secret authenticates; `None` without the setting.
+fn compilation_cache(
+    settings: &Settings,
+    opened: &OpenedKeys,
+) -> Result<Option<CompilationCache>, StartError> {
+    let Some(folder) = &settings.plugins.compiled_folder else {
+        return Ok(None);
+    };
+    let key = opened.root.derive("compiled plugins", b"")?.into();
+    Ok(Some(CompilationCache::new(folder.clone(), key)))
 }
 
 /// Returns the collector that the settings name. The collector distinguishes the runs of the server by a random

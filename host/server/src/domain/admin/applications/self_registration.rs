@@ -13,7 +13,7 @@ use super::secrets::{forget_unfit_secrets, replace_secrets};
 use crate::domain::Services;
 use crate::domain::admin::changes::{AuditedSettings, application_deletion, client_update};
 use crate::domain::admin::execution::{Execution, Recorder};
-use crate::domain::admin::fetched_logos::logo_of_change;
+use crate::domain::admin::fetched_logos::{LogoBefore, logo_of_change};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::signing_keys;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
@@ -127,7 +127,7 @@ pub async fn register_client(
     };
     let by = AuditContext::new(Actor::Application(application.id.clone()), from);
     let recorder = Recorder::of_command(services, &by);
-    let logo = logo_of_change(&recorder, None, &application).await?;
+    let logo = logo_of_change(&recorder, LogoBefore::Known(None), &application).await?;
     signing_keys::create_first_keys(services, &application.settings, &by).await?;
     let entry = named(
         recorder.entry(Event::ApplicationRegistered),
@@ -221,7 +221,8 @@ pub async fn update_registered_client(
     let by = AuditContext::new(Actor::Application(after.id.clone()), from);
     let recorder = Recorder::of_command(services, &by);
     must_own_logo(services, &before, &after).await?;
-    let logo = logo_of_change(&recorder, Some(&before), &after).await?;
+    let logo_before = LogoBefore::of_update(services, &before, &after).await?;
+    let logo = logo_of_change(&recorder, logo_before, &after).await?;
     let mut writes = client_update(&recorder, &before, after.clone(), None).await?;
     writes.extend(logo);
     let source = &registration.source;

@@ -58,7 +58,7 @@ pub(super) async fn execute(recorder: Recorder<'_>, plan: &ManifestPlan) -> Resu
 
 /// Fetches logos. Returns their writes.
 async fn fetched_logos(recorder: &Recorder<'_>, fetches: &[LogoFetch]) -> Result<Writes> {
-    let jobs = fetches.to_vec().into_iter();
+    let jobs = Vec::from(fetches).into_iter();
     let jobs = jobs.map(|fetch| fetched_logo(recorder, fetch));
     let writes = collected(jobs, FETCH_TIME).await?;
     match fetches.get(writes.len()) {
