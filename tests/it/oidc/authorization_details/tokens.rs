@@ -61,21 +61,13 @@ async fn a_refresh_keeps_or_narrows_the_details(database: Database) {
     let first = tokens(&host, &ada, &details, &OFFLINE).await;
     let part = json!([payment("7.00")]).to_string();
     let other = json!([payment("7.01")]).to_string();
-    let refused = refresh(
-        &host.base,
-        &ada.application,
-        refresh_token(&first),
-        &[("authorization_details", &other)],
-    );
+    let form = [("authorization_details", other.as_str())];
+    let refused = refresh(&host.base, &ada.application, refresh_token(&first), &form);
     let (status, answer) = refused.await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert_eq!(answer["error"], "invalid_authorization_details");
-    let narrowed = refresh(
-        &host.base,
-        &ada.application,
-        refresh_token(&first),
-        &[("authorization_details", &part)],
-    );
+    let form = [("authorization_details", part.as_str())];
+    let narrowed = refresh(&host.base, &ada.application, refresh_token(&first), &form);
     let (status, second) = narrowed.await;
     assert_eq!(status, StatusCode::OK, "{second}");
     assert_eq!(second["authorization_details"], json!([payment("7.00")]));
