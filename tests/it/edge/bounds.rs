@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use assent_model::clock::Clock;
 use reqwest::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{Body, Browser, Parsed, Respond, TestHost, http_client, id, in_time};
+use crate::harness::{Body, Browser, Parsed, Respond, TestHost, Text, http_client, id, in_time};
 
 async fn connect(host: &TestHost) -> TcpStream {
     let address = host
@@ -403,17 +404,31 @@ async fn the_registration_endpoint_rejects_in_json() {
     let host = TestHost::start_with_settings(settings).await;
     let client = http_client();
     let url = format!("{}/oidc/register", host.base);
+    let end = Clock::now(&*host.clock) + Duration::from_secs(86_400);
+    let body = serde_json::json!({
+        "name": "Partners", "expires_at": assent::domain::audit::moment_text(end), "quota": 10,
+    });
+    let created = host
+        .admin_ok(Method::POST, "/registration-tokens", body)
+        .await;
+    let token = created["token"].text();
     let typed = || client.post(&url).header("content-type", "application/json");
     let chunks =
         futures_util::stream::iter((0..9).map(|_| Ok::<_, std::io::Error>("x".repeat(8 * 1024))));
     for (request, status) in [
         (
-            typed().body("x".repeat(66_000)),
+            typed().bearer_auth(token).body("x".repeat(66_000)),
             StatusCode::PAYLOAD_TOO_LARGE,
         ),
         (
-            typed().body(reqwest::Body::wrap_stream(chunks)),
+            typed()
+                .bearer_auth(token)
+                .body(reqwest::Body::wrap_stream(chunks)),
             StatusCode::PAYLOAD_TOO_LARGE,
+        ),
+        (
+            typed().bearer_auth(token).body("no JSON"),
+            StatusCode::BAD_REQUEST,
         ),
         (client.get(&url), StatusCode::METHOD_NOT_ALLOWED),
         (client.put(&url), StatusCode::METHOD_NOT_ALLOWED),

@@ -183,8 +183,8 @@ async fn each_response_has_its_algorithm() {
     assert_eq!(status, StatusCode::BAD_REQUEST, "{problem}");
 }
 
-/// Mix-up (RFC 9207 section 1): the application believes that it talks to another server, and receives an answer of this
-/// one. Each form of the answer names this server, and the other one has no use for its code.
+/// Mix-up (RFC 9207 section 1): the application believes that it talks to another server, and receives an answer of
+/// this one. Each form of the answer names this server, and the other one does not accept its code.
 #[tokio::test]
 async fn a_mixed_up_answer_names_its_server() {
     let (host, ada) = TestHost::start().await.with_ada().await;

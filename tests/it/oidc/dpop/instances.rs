@@ -40,8 +40,8 @@ async fn a_proof_of_a_pushed_request_is_valid_once_on_every_instance() {
     assert_eq!(statuses, [StatusCode::CREATED, StatusCode::BAD_REQUEST]);
 }
 
-/// The accepted limit: UserInfo remembers a `jti` in the memory of its instance, so a proof works once at each. There it
-/// is bound to the address and the token, and ends after 30 seconds.
+/// The accepted limit: UserInfo remembers a `jti` in the memory of its instance, so a proof works once at each. It is
+/// bound to the address and the token, and ends after 30 seconds.
 #[tokio::test]
 async fn a_proof_at_userinfo_is_valid_once_per_instance() {
     let host = TestHost::start_on(Database::Postgres).await;
