@@ -96,7 +96,7 @@ async function rejectedRequest(admin) {
   assert.match(words, /invalid_request/);
   assert.match(words, /code_challenge/, 'the rule is named');
   for (const part of ['Parameters', 'Client assertion'])
-    await request.getByRole('heading', { level: 4, name: part }).waitFor();
+    await request.getByRole('heading', { level: 3, name: part }).waitFor();
   assert.match(words, /https:\/\/rp\.example\/cb/);
   await admin.look('security-rejected');
 }

@@ -16,7 +16,8 @@ use serde_json::{Value, json};
 
 use super::{Administrator, Caller, console_caller, service};
 use crate::harness::{
-    Application, Browser, Database, Json, Page, Parsed, TestHost, Text, VERIFIER, component, id,
+    Application, Browser, Database, Json, Page, Parsed, RECEIVES_CERTIFICATES, TestHost, Text,
+    VERIFIER, component, id,
 };
 use crate::lifecycle::entries;
 use crate::passkeys::sign_in::{agree, permit, use_passkey};
@@ -258,7 +259,8 @@ async fn a_test_sign_in_leaves_no_session_and_no_token(database: Database) {
 
 #[tokio::test]
 async fn applications_of_every_type_are_tested() {
-    let host = TestHost::start().await;
+    // Some of the applications need a server that receives certificates.
+    let host = TestHost::start_with_settings(RECEIVES_CERTIFICATES).await;
     let application = host.web_application().await;
     let (console, grace, browser) = grace(&host, &application).await;
     let key = json!({"keys": [{"kty": "EC", "crv": "P-256", "kid": "k",

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use assent::domain::operations::traffic::rate_limits::keys::CallerKey;
 use assent_model::audit::Actor;
-use assent_tests::harness::{Browser, Json, Parsed, ProofKey, TestHost, Text, id, jwt_claims};
+use assent_tests::harness::{
+    Browser, Json, Parsed, ProofKey, RECEIVES_CERTIFICATES, TestHost, Text, id, jwt_claims,
+};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -259,7 +261,10 @@ async fn a_preview_names_the_blocking_lifecycle_state() {
 /// Only the application has its key, so the preview has neither a request object nor a proof.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preview_does_not_depend_on_the_security_profile() {
-    let (host, ada) = TestHost::start().await.with_ada().await;
+    let (host, ada) = TestHost::start_with_settings(RECEIVES_CERTIFICATES)
+        .await
+        .with_ada()
+        .await;
     let path = format!("/applications/{}", ada.application.id);
     let without = preview(&host, &ada.application.id, &ada.account).await;
     let key = ProofKey::generate();

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::compare::assert_snapshots;
 use super::world::{Step, StepKind, World, steps};
-use crate::harness::{Json, Text, id, parse_json};
+use crate::harness::{Json, RECEIVES_CERTIFICATES, Text, id, parse_json};
 
 /// The schemas of updates, with the file of their summaries and the object that is updated.
 const UPDATES: [(&str, &str, &str); 6] = [
@@ -67,9 +67,7 @@ async fn protected_actions_have_the_same_summaries_as_before() {
 #[tokio::test]
 async fn each_member_of_an_update_has_the_same_summary_as_before() {
     // A server that receives no client certificates refuses the members that need one.
-    let certificates =
-        "[http]\ntrusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
-    let mut world = World::filled(certificates).await;
+    let mut world = World::filled(RECEIVES_CERTIFICATES).await;
     let mut texts = BTreeMap::new();
     for (schema, file, path) in UPDATES {
         let mut text = String::new();

@@ -67,7 +67,7 @@ function lastRequests(requests) {
       el(
         'div',
         {},
-        el('h4', {}, PARTS[part] ?? part),
+        el('h3', {}, PARTS[part] ?? part),
         Object.keys(header).length > 0 && json(header),
         Object.keys(members).length > 0 ? json(members) : el('p', { class: 'muted' }, 'It can’t be read.'),
       ),
