@@ -35,7 +35,7 @@ pub(super) fn routes() -> Area {
         )
         .route("list", Permission::ApplicationsRead, routes!(list))
         .route("show", Permission::ApplicationsRead, routes!(show))
-        .route("put", Permission::ApplicationsWrite, routes!(put))
+        .route("set", Permission::ApplicationsWrite, routes!(put))
         .protected(ProtectedActionKind::RegisterDetailsType)
         .route("delete", Permission::ApplicationsWrite, routes!(remove))
 }
