@@ -519,7 +519,8 @@ CREATE TABLE action_approvals (
     -- approval was used or ended.
     action             TEXT,
     summary_digest     TEXT,
-    -- The digests of the names in the action that a user would sign in with, separated by spaces. The erasure of a user deletes the row.
+    -- The digests of the names in the action that a user would sign in with, separated by spaces; later names of these users are added.
+    -- The erasure of a user deletes the row, or these digests if the approval ended.
     names              TEXT,
     requested_at       BIGINT NOT NULL,
     expires_at         BIGINT NOT NULL,
@@ -674,8 +675,8 @@ CREATE TABLE receipts (
     -- The id of the approval request, which retention deletes before.
     id         TEXT   NOT NULL PRIMARY KEY,
     user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    -- The user that the protected action concerns, and the digests of the names in it, separated by spaces, as in action_approvals. The
-    -- erasure of such a user deletes the row, because the signed text has the name.
+    -- The user that the protected action concerns, and the digests of the names in it, separated by spaces, as in action_approvals; NULL
+    -- without names. The erasure of such a user deletes the row, because the signed text has the name.
     about_user TEXT,
     names      TEXT,
     decided_at BIGINT NOT NULL,

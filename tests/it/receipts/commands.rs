@@ -55,6 +55,7 @@ async fn the_command_verifies_a_receipt_offline() {
             "The key of the device signed this text:",
             "assent-approval-v1",
             "Stated by the server only:",
+            "The authenticator showed this text, and the user decided so.",
             "User: ada",
             entry["detail"]["receipt"].text(),
         ] {

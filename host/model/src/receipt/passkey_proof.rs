@@ -9,6 +9,8 @@ use super::content::ReceiptPasskey;
 
 /// The shortest authenticator data: the digest of the RP ID, the flags, and the signature counter (section 6.1).
 const SHORTEST: usize = 37;
+/// The length of the challenge of the login page, in bytes.
+const CHALLENGE: usize = 32;
 /// The flag of user presence (UP).
 const PRESENT: u8 = 0x01;
 /// The flag of user verification (UV).
@@ -29,6 +31,9 @@ pub enum PasskeyProofError {
     /// The challenge does not end with the digest of the signed text.
     #[error("the challenge is not bound to the signed text")]
     Challenge,
+    /// The challenge is not one of the login page, which are shorter than those of signed texts.
+    #[error("the challenge is not one of the login page: it has not 32 bytes")]
+    Length,
     /// The page that used the passkey was not one of the issuer.
     #[error("the origin is not that of the issuer")]
     Origin,
@@ -55,7 +60,8 @@ struct ClientData {
     origin: String,
 }
 
-/// Verifies an assertion. `statement` is the text that its challenge must be bound to, if there is one.
+/// Verifies an assertion. `statement` is the text that its challenge must be bound to. Without one, the challenge must
+/// be one of the login page, so that the approval of a text is not accepted as a sign-in.
 pub(super) fn verify(
     passkey: &ReceiptPasskey,
     issuer: &Url,
@@ -76,10 +82,14 @@ pub(super) fn verify(
         return Err(PasskeyProofError::Type);
     }
     let challenge = decode(&read.challenge)?;
-    if let Some(statement) = statement {
-        let digest = openssl::sha::sha256(statement.as_bytes());
-        if challenge.len() <= digest.len() || !challenge.ends_with(&digest) {
-            return Err(PasskeyProofError::Challenge);
+    match statement {
+        None if challenge.len() != CHALLENGE => return Err(PasskeyProofError::Length),
+        None => {}
+        Some(statement) => {
+            let digest = openssl::sha::sha256(statement.as_bytes());
+            if challenge.len() <= digest.len() || !challenge.ends_with(&digest) {
+                return Err(PasskeyProofError::Challenge);
+            }
         }
     }
     let origin = Url::parse(&read.origin).map_err(|_| PasskeyProofError::Origin)?;
@@ -106,5 +116,44 @@ pub(super) fn verify(
     match passkey.key.verifies(&message, &signature) {
         true => Ok(()),
         false => Err(PasskeyProofError::Signature),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receipt::passkey_key::PasskeyPublicKey;
+
+    /// Without a signature, so the result says whether the challenge was accepted.
+    fn with_challenge(length: usize, statement: Option<&str>) -> Result<(), PasskeyProofError> {
+        let client_data = serde_json::json!({
+            "type": "webauthn.get",
+            "challenge": URL_SAFE_NO_PAD.encode(vec![7_u8; length]),
+            "origin": "https://id.example.org",
+        });
+        let mut authenticator_data = openssl::sha::sha256(b"id.example.org").to_vec();
+        authenticator_data.extend([PRESENT | VERIFIED, 0, 0, 0, 1]);
+        let passkey = ReceiptPasskey {
+            authenticator_data: URL_SAFE_NO_PAD.encode(authenticator_data),
+            client_data_json: URL_SAFE_NO_PAD.encode(client_data.to_string()),
+            credential_id: String::new(),
+            key: PasskeyPublicKey::es256(&[1; 32], &[2; 32]),
+            signature: String::new(),
+        };
+        let issuer = Url::parse("https://id.example.org/oidc").expect("a URL");
+        verify(&passkey, &issuer, statement)
+    }
+
+    #[test]
+    fn a_challenge_without_a_text_has_the_length_of_the_login_page() {
+        assert_eq!(with_challenge(32, None), Err(PasskeyProofError::Signature));
+        for length in [0, 31, 33, 64] {
+            let error = Err(PasskeyProofError::Length);
+            assert_eq!(with_challenge(length, None), error, "{length}");
+        }
+        assert_eq!(
+            with_challenge(64, Some("text")),
+            Err(PasskeyProofError::Challenge)
+        );
     }
 }

@@ -7,6 +7,11 @@ use serde_json::Value;
 use super::content::{ReceiptContent, ReceiptDevice, ReceiptSubject};
 use crate::statement::{Decision, application_identifier};
 
+/// The purposes of the texts that have a line for each authorization detail.
+const DETAILED: [&str; 2] = ["assent-approval-v1", "assent-same-browser-v1"];
+/// The name of these lines.
+const DETAIL: &str = "detail";
+
 /// The reason why a signed text does not belong to its receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StatementError {
@@ -37,23 +42,36 @@ impl SignedStatement {
     /// Parses a text.
     ///
     /// # Errors
-    /// [`StatementError::Malformed`] if it has another form, or a name twice.
+    /// [`StatementError::Malformed`] if it has another form, or a name twice. Only `detail` may occur several times: in
+    /// a text for a sign-in, directly before `decision`.
     pub fn parse(text: &str) -> Result<Self, StatementError> {
         let mut lines = text.split('\n');
         let purpose = lines.next().unwrap_or_default().to_owned();
+        let is_detailed = DETAILED.contains(&purpose.as_str());
         let mut values: Vec<(String, Value)> = Vec::new();
+        let mut after_detail = false;
         for line in lines {
             let (name, value) = line.split_once(": ").ok_or(StatementError::Malformed)?;
             let value: Value = serde_json::from_str(value)
                 .ok()
                 .filter(|value: &Value| value.is_string() || value.is_i64())
                 .ok_or(StatementError::Malformed)?;
-            if values.iter().any(|(known, _)| known == name) {
+            let is_known = values.iter().any(|(known, _)| known == name);
+            let fits = match name {
+                DETAIL => is_detailed && value.is_string() && is_known == after_detail,
+                "decision" => !is_known,
+                _ => !is_known && !after_detail,
+            };
+            if !fits {
                 return Err(StatementError::Malformed);
             }
+            after_detail = name == DETAIL;
             values.push((name.to_owned(), value));
         }
-        Ok(Self { purpose, values })
+        match after_detail {
+            true => Err(StatementError::Malformed),
+            false => Ok(Self { purpose, values }),
+        }
     }
 
     fn value(&self, name: &str) -> Option<&Value> {
@@ -101,6 +119,55 @@ impl SignedStatement {
         match content.decided_at <= expires {
             true => Ok(()),
             false => Err(StatementError::Expired),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const APPROVAL: &str = "assent-approval-v1";
+
+    fn parsed(purpose: &str, lines: &[&str]) -> Result<Vec<String>, StatementError> {
+        let text = [&[purpose][..], lines].concat().join("\n");
+        let names = |statement: SignedStatement| {
+            let values = statement.values.into_iter();
+            values.map(|(name, _)| name).collect()
+        };
+        SignedStatement::parse(&text).map(names)
+    }
+
+    #[test]
+    fn only_details_before_the_decision_of_a_sign_in_may_repeat() {
+        let (detail, decision) = (r#"detail: "a""#, r#"decision: "approve""#);
+        for purpose in DETAILED {
+            for count in 0..4 {
+                let lines = [vec![detail; count], vec![decision]].concat();
+                let names = parsed(purpose, &lines).expect("a text");
+                assert_eq!(names.len(), count + 1, "{purpose}");
+            }
+        }
+        let account = r#"account: "ada""#;
+        for (purpose, lines) in [
+            (APPROVAL, vec![account, account, decision]),
+            (APPROVAL, vec![decision, decision]),
+            (APPROVAL, vec![detail, account, detail, decision]),
+            (APPROVAL, vec![detail, account, decision]),
+            (APPROVAL, vec![decision, detail]),
+            (APPROVAL, vec![detail, decision, detail]),
+            (APPROVAL, vec![detail, detail]),
+            (APPROVAL, vec!["detail: 1", decision]),
+            ("assent-action-v1", vec![detail, detail, decision]),
+            ("assent-action-v1", vec![detail, decision]),
+            ("assent-report-v1", vec![account, detail]),
+            ("assent-report-v1", vec![detail, detail, decision]),
+        ] {
+            assert_eq!(
+                parsed(purpose, &lines),
+                Err(StatementError::Malformed),
+                "{purpose} {lines:?}"
+            );
         }
     }
 }

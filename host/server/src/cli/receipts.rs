@@ -31,7 +31,7 @@ pub(super) enum ReceiptsCommand {
     /// Needs no server and no settings. The exit code is 0 only if all signatures are valid: that of the issuer, and
     /// those of the device.
     Verify {
-        /// The file with the receipt, alone or in the JSON of `assent receipts show --json`; `-` is standard input.
+        /// The file with only the receipt, or with the JSON of `assent receipts show --json`; `-` is standard input.
         #[arg(value_name = "FILE")]
         file: PathBuf,
         /// The receipt keys of the issuer: a file that was saved from /oidc/receipts/keys, or that URL of an issuer
@@ -206,9 +206,15 @@ fn state(text: &mut String, content: &ReceiptContent) -> anyhow::Result<()> {
             text,
             "  The vendor decided, according to the approval channel {channel}."
         )?,
-        ReceiptAnswer::Device { device, .. } | ReceiptAnswer::Passkey { device, .. } => {
+        ReceiptAnswer::Device { device, .. } => {
             state_device(text, device)?;
+            // The server delivers the code of the web authenticator.
+            writeln!(
+                text,
+                "  The authenticator showed this text, and the user decided so."
+            )?;
         }
+        ReceiptAnswer::Passkey { device, .. } => state_device(text, device)?,
     }
     match &request.application {
         Some(application) => writeln!(text, "  Application: {application}")?,
@@ -243,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_receipt_is_read_alone_or_from_the_admin_api() {
+    fn a_receipt_is_read_from_its_text_or_from_the_admin_api() {
         for content in [
             "a.b.c",
             "a.b.c\n",

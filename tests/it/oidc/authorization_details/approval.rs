@@ -1,12 +1,14 @@
 //! The approval of authorization details: their text on the device, on the consent page and in the signature.
 
+use assent_model::receipt::verification::Proof;
 use assent_model::statement::{ApprovalStatement, Decision};
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::{TYPE, approved, fixture, fixture_on, payment, payment_type, text};
-use crate::harness::{Browser, Database};
+use crate::harness::{Browser, Database, Text};
+use crate::receipts::verified;
 
 #[both_databases]
 async fn device_and_consent_page_show_the_same_text(database: Database) {
@@ -24,6 +26,25 @@ async fn device_and_consent_page_show_the_same_text(database: Database) {
         let shown = text(amount).replace('&', "&#38;");
         assert!(page.body.contains(&shown), "{}", page.body);
     }
+}
+
+/// Each detail is a line of the signed text, so the name of the line repeats.
+#[both_databases]
+async fn a_receipt_of_two_details_is_valid(database: Database) {
+    let (host, ada) = fixture_on(database).await;
+    let browser = Browser::new(&host.base);
+    let details = json!([payment("12.50"), payment("7.00")]);
+    approved(&ada, &browser, &details, &[]).await;
+    let (_, proof) = verified(&host, "sign-in.approved").await;
+    let Proof::Device(statement) = proof else {
+        panic!("{proof:?}");
+    };
+    let values = statement.values.iter();
+    let signed: Vec<&str> = values
+        .filter(|(name, _)| name == "detail")
+        .map(|(_, value)| value.text())
+        .collect();
+    assert_eq!(signed, [text("12.50"), text("7.00")]);
 }
 
 #[tokio::test]

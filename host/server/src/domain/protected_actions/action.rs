@@ -423,10 +423,13 @@ pub(super) enum ActionSubject<'a> {
 }
 
 impl ProtectedAction {
-    /// Returns the user names in the action. The erasure of a user deletes pending actions with the user's names.
-    pub fn login_names(&self) -> Vec<&LoginName> {
+    /// Returns the user names in the action: all that its summary shows, except the names of its subject. The erasure
+    /// of a user deletes pending actions and receipts with the user's names.
+    pub fn login_names(&self) -> Vec<LoginName> {
         match self {
-            Self::CreateUser { name, email, .. } => std::iter::once(name).chain(email).collect(),
+            Self::CreateUser { name, email, .. } => {
+                std::iter::once(name).chain(email).cloned().collect()
+            }
             Self::UpdateUser { changes, .. } => changes
                 .iter()
                 .filter_map(|change| match change {
@@ -438,12 +441,19 @@ impl ProtectedAction {
                     | ProtectedUserChange::GrantRole { .. }
                     | ProtectedUserChange::RemoveRole => None,
                 })
+                .cloned()
                 .collect(),
             Self::ConfirmEmails { users } => users
                 .iter()
-                .flat_map(|user| [&user.name, &user.email])
+                .flat_map(|user| [user.name.clone(), user.email.clone()])
                 .collect(),
-            Self::CreateInvitationLinks { users } => users.iter().map(|user| &user.name).collect(),
+            Self::CreateInvitationLinks { users } => {
+                users.iter().map(|user| user.name.clone()).collect()
+            }
+            Self::ApplyManifest { objects, .. } => objects
+                .iter()
+                .flat_map(ManifestObject::login_names)
+                .collect(),
             Self::DeleteUser(_)
             | Self::EraseUser(_)
             | Self::EnrolDevice(_)
@@ -477,8 +487,7 @@ impl ProtectedAction {
             | Self::ReloadPlugins
             | Self::RollBackPlugins { .. }
             | Self::TryComponent { .. }
-            | Self::ImportTable { .. }
-            | Self::ApplyManifest { .. } => Vec::new(),
+            | Self::ImportTable { .. } => Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::application_state::{ChangedMember, ClientState, ServiceProviderState};
 use assent_model::id::Did;
+use assent_model::name::LoginName;
 
 /// A change of a manifest. Names are those at the time of the plan, whose versions the approval covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,6 +132,25 @@ pub struct ManagedApplication {
 }
 
 impl ManifestObject {
+    /// Returns the names of users in the change, in the form in which names are compared.
+    pub(super) fn login_names(&self) -> Vec<LoginName> {
+        let names: Vec<&String> = match self {
+            Self::Group { added, removed, .. } => added.iter().chain(removed).collect(),
+            Self::Account { user, .. } | Self::DeletedAccount { user, .. } => vec![user],
+            Self::NewClient { .. }
+            | Self::NewServiceProvider { .. }
+            | Self::Client { .. }
+            | Self::ServiceProvider { .. }
+            | Self::DeletedApplication(..)
+            | Self::Logo(_)
+            | Self::DeletedGroup(_)
+            | Self::Assignment { .. }
+            | Self::RemovedAssignment { .. } => Vec::new(),
+        };
+        // The plan has found a user by each of these names, so all of them are names.
+        names.iter().filter_map(|name| name.parse().ok()).collect()
+    }
+
     /// Whether a device must show the change. The others grant no access and change no receiver: a new application
     /// without admin scopes, because no user uses it, unless the manifest gives access to it; a new group without
     /// members; and changes of logos, descriptions and harmless members.
@@ -164,5 +184,39 @@ impl ManifestObject {
             | Self::Account { .. }
             | Self::DeletedAccount { .. } => true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(object: &ManifestObject) -> Vec<String> {
+        let names = object.login_names();
+        names.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_names_of_users_have_the_form_in_which_names_are_compared() {
+        let group = ManifestObject::Group {
+            before: None,
+            name: "Staff".to_owned(),
+            adopted_as: None,
+            added: vec!["ada".to_owned()],
+            removed: vec!["bob".to_owned()],
+        };
+        assert_eq!(names(&group), ["ada", "bob"]);
+        // The plan has the name of an existing account as the manifest spells it.
+        let account = ManifestObject::Account {
+            user: "Ada@Example.ORG".to_owned(),
+            application: AccessedApplication {
+                name: "Wiki".to_owned(),
+                id: None,
+            },
+            roles: Vec::new(),
+            replaced: None,
+        };
+        assert_eq!(names(&account), ["ada@example.org"]);
+        assert!(names(&ManifestObject::DeletedGroup("ada".to_owned())).is_empty());
     }
 }

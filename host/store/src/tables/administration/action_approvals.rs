@@ -137,10 +137,11 @@ pub(crate) async fn insert(db: &mut Connection, action: &ActionApproval) -> Resu
     Ok(())
 }
 
-/// Removes the actions of approvals that cannot be given or used any more.
+/// Removes the actions of approvals that cannot be given or used any more. The digests of the names remain, because an
+/// answer that came just in time may be stored later, and its receipt needs them.
 pub(crate) async fn clear_ended(db: &mut Connection, now: Timestamp) -> Result<()> {
     sql::query(
-        "UPDATE action_approvals SET action = NULL, summary_digest = NULL, names = NULL
+        "UPDATE action_approvals SET action = NULL, summary_digest = NULL
          WHERE action IS NOT NULL
            AND (expires_at <= $1
                 OR NOT EXISTS (SELECT 1 FROM approvals
@@ -168,11 +169,35 @@ pub(crate) async fn erase_user(
         .execute(&mut *db)
         .await?;
     for name in names {
-        sql::query("DELETE FROM action_approvals WHERE names LIKE '%' || $1 || '%'")
-            .bind(Digest::sha256(name.as_bytes()).to_text())
-            .execute(&mut *db)
-            .await?;
+        for statement in [
+            // An answer to an expired request may be stored later. Without the row it is too late, and has no receipt.
+            "DELETE FROM action_approvals
+             WHERE names LIKE '%' || $1 || '%'
+               AND (action IS NOT NULL
+                    OR EXISTS (SELECT 1 FROM approvals
+                               WHERE approvals.action_approval_id = action_approvals.id
+                                 AND approvals.state = 'requested'))",
+            "UPDATE action_approvals SET names = NULL WHERE names LIKE '%' || $1 || '%'",
+        ] {
+            sql::query(statement)
+                .bind(Digest::sha256(name.as_bytes()).to_text())
+                .execute(&mut *db)
+                .await?;
+        }
     }
+    Ok(())
+}
+
+/// Adds the new name of a user to the rows with this former name, so that the erasure finds them.
+pub(crate) async fn rename_user(db: &mut Connection, former: Digest, name: Digest) -> Result<()> {
+    sql::query(
+        "UPDATE action_approvals SET names = names || ' ' || $2
+         WHERE names LIKE '%' || $1 || '%' AND names NOT LIKE '%' || $2 || '%'",
+    )
+    .bind(former.to_text())
+    .bind(name.to_text())
+    .execute(db)
+    .await?;
     Ok(())
 }
 

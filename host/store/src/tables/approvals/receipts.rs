@@ -51,7 +51,8 @@ pub(crate) async fn insert(
 ) -> Result<()> {
     sql::query(
         "INSERT INTO receipts (id, user_id, about_user, names, decided_at, receipt)
-         SELECT approvals.id, approvals.user_id, action_approvals.target_user, action_approvals.names, $2, $3
+         SELECT approvals.id, approvals.user_id, action_approvals.target_user, NULLIF(action_approvals.names, ''),
+                $2, $3
          FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
          WHERE approvals.id = $1 AND approvals.user_id IS NOT NULL
          ON CONFLICT (id) DO UPDATE SET decided_at = excluded.decided_at, receipt = excluded.receipt",
@@ -76,6 +77,19 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, names: &[Strin
             .execute(&mut *db)
             .await?;
     }
+    Ok(())
+}
+
+/// Adds the new name of a user to the receipts with this former name, so that the erasure finds them.
+pub(crate) async fn rename_user(db: &mut Connection, former: Digest, name: Digest) -> Result<()> {
+    sql::query(
+        "UPDATE receipts SET names = names || ' ' || $2
+         WHERE names LIKE '%' || $1 || '%' AND names NOT LIKE '%' || $2 || '%'",
+    )
+    .bind(former.to_text())
+    .bind(name.to_text())
+    .execute(db)
+    .await?;
     Ok(())
 }
 

@@ -6,6 +6,8 @@ use crate::tables::devices::enrolment_links;
 
 use crate::engine::rows::to_json;
 use crate::tables::accounts;
+use crate::tables::administration::action_approvals;
+use crate::tables::approvals::receipts;
 use crate::tables::users::insert::{add_login_names, insert_all};
 use crate::tables::users::row::UserRow;
 use crate::tables::users::search_index;
@@ -13,7 +15,9 @@ use crate::tables::users::{counts, deprovisioning};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
 use assent_model::id::UserId;
+use assent_model::name::LoginName;
 use assent_model::search::sort_key;
+use assent_model::secret::Digest;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 /// One user of a batch of writes.
@@ -97,6 +101,7 @@ pub(super) async fn update(
     // The link went to the former address, or was handed to a user with the former name.
     if (&was.name, &was.email) != (&user.name, &user.email) {
         enrolment_links::end_links(db, user.id).await?;
+        keep_former_names(db, &was, user).await?;
         let renamed = accounts::replace_unconfirmed_names(db, &was, user).await?;
         if let Some(entry) = entries.first_mut().filter(|_| !renamed.is_empty()) {
             let renamed = renamed.iter().map(ToString::to_string).collect();
@@ -122,6 +127,21 @@ pub(super) async fn update(
         {
             deprovisioning::end_sign_ins_of(db, user.id, user.updated_at).await?;
         }
+    }
+    Ok(())
+}
+
+/// Adds the user name to the actions and receipts that have a name which the user loses. Their text has the former
+/// name, and the erasure of the user knows only the names at that time.
+async fn keep_former_names(db: &mut Connection, was: &User, user: &User) -> Result<()> {
+    let digest = |name: &LoginName| Digest::sha256(name.as_str().as_bytes());
+    for name in std::iter::once(&was.name).chain(&was.email) {
+        if *name == user.name || Some(name) == user.email.as_ref() {
+            continue;
+        }
+        // An answer reads the names of its action, so the action comes first.
+        action_approvals::rename_user(db, digest(name), digest(&user.name)).await?;
+        receipts::rename_user(db, digest(name), digest(&user.name)).await?;
     }
     Ok(())
 }
