@@ -5,6 +5,7 @@
 
 mod content;
 pub mod granted;
+mod legible;
 pub mod name;
 pub mod requested;
 pub mod schema;

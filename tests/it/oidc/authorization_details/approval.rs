@@ -32,7 +32,8 @@ async fn a_german_device_and_page_show_the_german_text() {
     let browser = Browser::reading(&host.base, "de");
     let page = approved(&ada, &browser, &json!([payment("12.50")]), &[]).await;
     assert!(
-        page.body.contains("Bob &#38; Co\u{2069} zahlen"),
+        page.body
+            .contains("an „\u{2068}Bob &#38; Co\u{2069}“ zahlen"),
         "{}",
         page.body
     );
@@ -79,7 +80,7 @@ async fn a_changed_type_does_not_change_a_pending_request() {
     assert_eq!(request.details, [text("12.50")]);
     ada.approve(&waiting).await;
     let page = browser.get(&waiting.url).await;
-    assert!(page.body.contains("Pay \u{2068}12.50"), "{}", page.body);
+    assert!(page.body.contains("Pay “\u{2068}12.50"), "{}", page.body);
 }
 
 #[tokio::test]

@@ -63,6 +63,11 @@ async fn a_type_with_a_member_that_no_device_shows_is_rejected() {
             json!({"$ref": "https://example.com/amount"}),
             "expected the type string or integer",
         ),
+        (
+            "/schema/properties/creditor",
+            json!({"type": "object", "properties": {}}),
+            "expected properties with one member at least",
+        ),
     ] {
         let mut body = payment_type();
         *body.pointer_mut(pointer).expect("a member") = value;
