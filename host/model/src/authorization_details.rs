@@ -7,6 +7,7 @@ mod content;
 pub mod granted;
 mod legible;
 pub mod name;
+pub mod outline;
 pub mod requested;
 pub mod schema;
 pub mod shown;

@@ -88,8 +88,12 @@ impl DetailsSchema {
         &self.source
     }
 
-    /// The members with values, by their path with dots, each with the largest length of its text in characters, with isolates
-    /// and quotes.
+    pub(super) const fn root(&self) -> &ObjectSchema {
+        &self.root
+    }
+
+    /// The members with values, by their path with dots, each with the largest length of its text in characters. The
+    /// length includes isolates and quotes.
     pub fn members(&self) -> Vec<(String, usize)> {
         let mut members = Vec::new();
         collect_members(&self.root, "", &mut members);
