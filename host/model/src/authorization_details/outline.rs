@@ -40,7 +40,7 @@ pub enum ValueOutline<'a> {
 }
 
 impl DetailsSchema {
-    /// Returns all members in the order of their names, each object before its members. Schemas that accept different
+    /// Returns all members, each object before its members. Schemas that accept different
     /// values have different outlines.
     pub fn outline(&self) -> Vec<MemberOutline<'_>> {
         let mut members = Vec::new();

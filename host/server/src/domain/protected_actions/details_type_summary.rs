@@ -23,7 +23,7 @@ pub(super) fn message(registered: &RegisteredType) -> Message {
         Message::new("action-details-type-english").text("text", template(&Language::English)),
         Message::new("action-details-type-german").text("text", template(&Language::German)),
     ];
-    let members = match DetailsSchema::parse(&registered.definition.schema) {
+    let members: Vec<Message> = match DetailsSchema::parse(&registered.definition.schema) {
         Ok(schema) => schema.outline().iter().map(member).collect(),
         // The plan checked it. The execution rejects what an earlier version accepted.
         Err(_) => vec![Message::new("action-details-type-invalid")],
@@ -102,7 +102,10 @@ mod tests {
             "type": "object",
             "properties": {
                 "amount": {"type": "string", "maxLength": 12},
-                "creditor": {"type": "object", "properties": {"name": {"type": "string", "minLength": 2, "maxLength": 9}}},
+                "creditor": {
+                    "type": "object",
+                    "properties": {"name": {"type": "string", "minLength": 2, "maxLength": 9}},
+                },
                 "currency": {"type": "string", "enum": ["EUR", "CHF"]},
                 "days": {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": 30}, "maxItems": 3},
             },
