@@ -5,7 +5,9 @@
 
 mod content;
 pub mod granted;
+mod legible;
 pub mod name;
+pub mod outline;
 pub mod requested;
 pub mod schema;
 pub mod shown;

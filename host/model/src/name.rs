@@ -248,7 +248,7 @@ fn visible_part(text: &str) -> &str {
 
 /// Whether a character is invisible, or looks like a space. Such characters would make two names look the same.
 /// These are the control characters, the Default_Ignorable_Code_Points of Unicode, and the empty Braille pattern.
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     is_unseen(c)
         || matches!(
             c,

@@ -49,7 +49,7 @@ pub use tables::accounts::user_account::{AccountAccess, UserAccount};
 pub use tables::administration::action_approvals::ClaimedAction;
 pub use tables::administration::idempotency::IdempotentRow;
 pub use tables::administration::management::{AdminWrite, AdminWrites, ExpectedVersions};
-pub use tables::applications::details_types::RegisteredDetailsType;
+pub use tables::applications::details_types::{MOST_DETAILS_TYPES, RegisteredDetailsType};
 pub use tables::applications::listing::{ApplicationCursor, ApplicationOrder};
 pub use tables::applications::usage::ApplicationUsage;
 pub use tables::approvals::answer::{AnswerOutcome, AuditNote, DeviceAnswer};

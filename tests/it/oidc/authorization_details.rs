@@ -44,7 +44,7 @@ pub(super) fn payment(amount: &str) -> Value {
 
 /// The text of [`payment`] in English.
 pub(super) fn text(amount: &str) -> String {
-    format!("Pay \u{2068}{amount}\u{2069} \u{2068}EUR\u{2069} to \u{2068}Bob & Co\u{2069}")
+    format!("Pay “\u{2068}{amount}\u{2069}” \u{2068}EUR\u{2069} to “\u{2068}Bob & Co\u{2069}”")
 }
 
 /// Returns a host with the type, and a user whose application may use it.

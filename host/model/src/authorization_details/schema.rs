@@ -9,9 +9,10 @@ use serde_json::{Map, Value};
 use super::content::{
     Content, LONGEST_NAME, ObjectSchema, Property, Range, Scalar, is_member_name, path_of,
 };
+use super::legible;
 use super::name::TYPE;
+use super::shown::{CheckedValue, longest, longest_list};
 use super::values::{ValueError, check_object};
-use crate::printable::is_printable;
 
 /// The largest schema, in bytes of JSON.
 const LARGEST: usize = 8 * 1024;
@@ -87,7 +88,12 @@ impl DetailsSchema {
         &self.source
     }
 
-    /// The members with values, by their path with dots, each with the largest length of its text in characters.
+    pub(super) const fn root(&self) -> &ObjectSchema {
+        &self.root
+    }
+
+    /// The members with values, by their path with dots, each with the largest length of its text in characters. The
+    /// length includes isolates and quotes.
     pub fn members(&self) -> Vec<(String, usize)> {
         let mut members = Vec::new();
         collect_members(&self.root, "", &mut members);
@@ -99,9 +105,9 @@ impl DetailsSchema {
     /// # Errors
     /// [`ValueError`] for the first member that does not match.
     pub fn values<'v>(
-        &self,
+        &'v self,
         element: &'v Map<String, Value>,
-    ) -> Result<Vec<(String, &'v Value)>, ValueError> {
+    ) -> Result<Vec<(String, CheckedValue<'v>)>, ValueError> {
         let mut values = Vec::new();
         check_object(&self.root, element, "", &mut values)?;
         Ok(values)
@@ -112,11 +118,9 @@ fn collect_members(object: &ObjectSchema, parent: &str, members: &mut Vec<(Strin
     for property in &object.properties {
         let path = path_of(parent, &property.name);
         match &property.content {
-            Content::Scalar(scalar) => members.push((path, scalar.longest())),
+            Content::Scalar(scalar) => members.push((path, longest(scalar))),
             Content::List { elements, most, .. } => {
-                let most = usize::try_from(*most).unwrap_or(usize::MAX);
-                // A comma, a blank and two isolates beside each element.
-                members.push((path, most.saturating_mul(elements.longest() + 4)));
+                members.push((path, longest_list(elements, *most)));
             }
             Content::Object(inner) => collect_members(inner, &path, members),
         }
@@ -178,6 +182,10 @@ fn object(
     let Some(sources) = keywords.get("properties").and_then(Value::as_object) else {
         return invalid(at, "expected properties, an object");
     };
+    // Present or absent, such an object would have the same text.
+    if sources.is_empty() {
+        return invalid(at, "expected properties with one member at least");
+    }
     let mut required = match keywords.get("required") {
         None => Vec::new(),
         Some(names) => texts(names).map_or_else(
@@ -228,9 +236,10 @@ fn list(at: &str, keywords: &Map<String, Value>) -> Result<Content, SchemaError>
         );
     }
     let (least, most) = bounds(at, keywords, ("minItems", "maxItems"), MOST_ELEMENTS)?;
+    // An empty list would have the text of an absent one.
     Ok(Content::List {
         elements,
-        least,
+        least: least.max(1),
         most,
     })
 }
@@ -260,7 +269,7 @@ fn text(at: &str, keywords: &Map<String, Value>) -> Result<Scalar, SchemaError> 
     let choices = texts(choices).filter(|choices| {
         let fits = |text: &String| {
             let length = text.chars().count() as u64;
-            (1..=LONGEST_TEXT).contains(&length) && text.chars().all(is_printable)
+            (1..=LONGEST_TEXT).contains(&length) && legible::check_value(text).is_ok()
         };
         (1..=MOST_CHOICES).contains(&choices.len()) && choices.iter().all(fits)
     });
@@ -269,8 +278,8 @@ fn text(at: &str, keywords: &Map<String, Value>) -> Result<Scalar, SchemaError> 
             invalid(
                 at,
                 format!(
-                    "expected enum to be a list of 1 to {MOST_CHOICES} texts, each of 1 to {LONGEST_TEXT} printable \
-                     characters"
+                    "expected enum to be a list of 1 to {MOST_CHOICES} texts, each of 1 to {LONGEST_TEXT} visible \
+                     characters, without quotes and without blanks at its ends"
                 ),
             )
         },

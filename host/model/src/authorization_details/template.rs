@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::printable::is_printable;
+use super::legible::check_text;
 
 /// The largest length of a template, in characters.
 const LONGEST: usize = 300;
@@ -23,8 +23,8 @@ enum Part {
 /// An invalid template, for the administrator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// It is empty, too long, or has unprintable characters.
-    #[error("use 1 to 300 printable characters")]
+    /// It is empty, too long, or has invisible characters or blanks that a reader cannot see.
+    #[error("use 1 to 300 visible characters, without blanks at the ends or beside each other")]
     Text,
     /// A brace has no partner, or there is nothing between two.
     #[error(
@@ -43,7 +43,7 @@ impl Template {
     /// [`TemplateError`] if it is not valid.
     pub fn parse(source: &str) -> Result<Self, TemplateError> {
         let length = source.chars().count();
-        if !(1..=LONGEST).contains(&length) || !source.chars().all(is_printable) {
+        if !(1..=LONGEST).contains(&length) || check_text(source).is_err() {
             return Err(TemplateError::Text);
         }
         let mut parts = Vec::new();

@@ -55,6 +55,27 @@ fn checked(requested: &Value) -> Result<AuthorizationDetails, DetailsError> {
     RequestedDetails::parse(&requested.to_string())?.check(&[payment()], |_| true)
 }
 
+#[test]
+fn an_object_of_optional_members_is_absent_or_has_one() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "payer": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 5}}},
+        },
+    });
+    let known = new_type(schema, "From {payer.name}", "Von {payer.name}").unwrap();
+    let text = |element: Value| {
+        let texts = known.texts(element.as_object().unwrap());
+        texts.map(|texts| texts[&Language::English].clone())
+    };
+    assert_eq!(text(json!({})).unwrap(), "From –");
+    assert_eq!(
+        text(json!({"payer": {"name": "Ada"}})).unwrap(),
+        "From “\u{2068}Ada\u{2069}”"
+    );
+    assert!(text(json!({"payer": {}})).is_err());
+}
+
 /// Returns the reason why the only element is rejected.
 fn rejection(members: &Value) -> String {
     let mut element = json!({
@@ -77,7 +98,7 @@ fn rejection(members: &Value) -> String {
 }
 
 #[test]
-fn a_text_shows_each_value_isolated_and_whole() {
+fn a_text_shows_each_value_isolated_quoted_and_whole() {
     let details = checked(&json!([{
         "type": "payment", "amount": "12.50", "currency": "EUR", "creditor": {"name": "עדה"}, "days": 3,
         "purposes": ["rent", "heat"],
@@ -86,15 +107,15 @@ fn a_text_shows_each_value_isolated_and_whole() {
     assert_eq!(
         details.texts().in_language(Language::English),
         [
-            "Pay \u{2068}12.50\u{2069} \u{2068}EUR\u{2069} to \u{2068}עדה\u{2069} within \u{2068}3\u{2069} days for \
-             \u{2068}rent\u{2069}, \u{2068}heat\u{2069}"
+            "Pay “\u{2068}12.50\u{2069}” \u{2068}EUR\u{2069} to “\u{2068}עדה\u{2069}” within \u{2068}3\u{2069} days \
+             for “\u{2068}rent\u{2069}”, “\u{2068}heat\u{2069}”"
         ]
     );
     assert_eq!(
         details.texts().in_language(Language::German),
         [
-            "\u{2068}12.50\u{2069} \u{2068}EUR\u{2069} an \u{2068}עדה\u{2069} zahlen, in \u{2068}3\u{2069} Tagen, \
-             für \u{2068}rent\u{2069}, \u{2068}heat\u{2069}"
+            "„\u{2068}12.50\u{2069}“ \u{2068}EUR\u{2069} an „\u{2068}עדה\u{2069}“ zahlen, in \u{2068}3\u{2069} \
+             Tagen, für „\u{2068}rent\u{2069}“, „\u{2068}heat\u{2069}“"
         ]
     );
 }
@@ -102,7 +123,7 @@ fn a_text_shows_each_value_isolated_and_whole() {
 #[test]
 fn a_missing_optional_member_is_shown_as_missing() {
     let details = checked(&json!([{
-        "type": "payment", "amount": "1", "currency": "CHF", "creditor": {"name": "Ada"}, "purposes": [],
+        "type": "payment", "amount": "1", "currency": "CHF", "creditor": {"name": "Ada"},
     }]))
     .unwrap();
     let texts = details.texts().in_language(Language::English);
@@ -113,7 +134,10 @@ fn a_missing_optional_member_is_shown_as_missing() {
 fn a_value_that_does_not_fit_is_rejected_and_named() {
     for (members, reason) in [
         (json!({"amount": null}), "amount is missing"),
-        (json!({"creditor": {}}), "creditor.name is missing"),
+        (
+            json!({"creditor": {}}),
+            "creditor must have a member, or be absent",
+        ),
         (
             json!({"amount": "1".repeat(13)}),
             "amount is longer than 12 characters",
@@ -149,7 +173,23 @@ fn a_value_that_does_not_fit_is_rejected_and_named() {
         ),
         (
             json!({"purposes": ["a", "b", "c", "d"]}),
-            "purposes must have 0 to 3 elements",
+            "purposes must have 1 to 3 elements",
+        ),
+        (
+            json!({"purposes": []}),
+            "purposes must have 1 to 3 elements",
+        ),
+        (
+            json!({"creditor": {"name": "Ada”. To “Bob"}}),
+            "creditor.name must not contain quotes, because it is shown in quotes",
+        ),
+        (
+            json!({"amount": "–"}),
+            "amount must not be a dash, which shows an absent member",
+        ),
+        (
+            json!({"amount": " 5"}),
+            "amount must not have blanks at its ends or beside each other, or other blanks than the space",
         ),
         (
             json!({"purposes": ["a, b"]}),
@@ -158,7 +198,14 @@ fn a_value_that_does_not_fit_is_rejected_and_named() {
     ] {
         assert_eq!(rejection(&members), reason);
     }
-    for text in ["a\nb", "a\u{202e}b", "a\u{2069}b", "a\u{200b}b", "a\u{0}"] {
+    for text in [
+        "a\nb",
+        "a\u{202e}b",
+        "a\u{2069}b",
+        "a\u{200b}b",
+        "a\u{200d}b",
+        "a\u{0}",
+    ] {
         let reason = rejection(&json!({"creditor": {"name": text}}));
         assert!(
             reason.starts_with("creditor.name must not contain control"),
@@ -227,8 +274,14 @@ fn a_template_shows_each_member_once_and_no_other() {
             "templates.en: write each member as its path in braces, such as {creditor.name}; other braces are not \
              permitted",
         ),
-        ("Pay\n", "templates.en: use 1 to 300 printable characters"),
-        ("", "templates.en: use 1 to 300 printable characters"),
+        (
+            "Pay\n",
+            "templates.en: use 1 to 300 visible characters, without blanks at the ends or beside each other",
+        ),
+        (
+            "",
+            "templates.en: use 1 to 300 visible characters, without blanks at the ends or beside each other",
+        ),
     ] {
         assert_eq!(
             new_type(payment_schema(), english, GERMAN).unwrap_err(),
@@ -254,8 +307,10 @@ fn a_schema_has_limits_for_each_value_and_no_references() {
         json!({"type": "string", "maxLength": 5}),
         json!({"$ref": "https://example.com/schema"}),
         json!({"type": "object"}),
-        json!({"type": "object", "properties": {}, "additionalProperties": true}),
-        json!({"type": "object", "properties": {}, "required": ["a"]}),
+        json!({"type": "object", "properties": {}}),
+        json!({"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": true}),
+        json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["b"]}),
+        of(json!({"type": "object", "properties": {}})),
         json!({"type": "object", "properties": {"type": {"type": "integer"}}}),
         json!({"type": "object", "properties": {"a.b": {"type": "integer"}}}),
         of(json!({"$ref": "#/$defs/a"})),
@@ -265,6 +320,8 @@ fn a_schema_has_limits_for_each_value_and_no_references() {
         of(json!({"type": "string", "maxLength": 5, "pattern": "a"})),
         of(json!({"type": "string", "enum": []})),
         of(json!({"type": "string", "enum": ["a\u{202e}"]})),
+        of(json!({"type": "string", "enum": ["–"]})),
+        of(json!({"type": "string", "enum": ["a", " a"]})),
         of(json!({"type": "boolean"})),
         of(json!({"type": "number"})),
         of(json!({"type": "integer", "minimum": 0.5})),
@@ -280,11 +337,11 @@ fn a_schema_has_limits_for_each_value_and_no_references() {
     }
     let deep = of(of(of(json!({"type": "integer"}))));
     let members = DetailsSchema::parse(&deep).unwrap().members();
-    assert_eq!(members, [("a.a.a".to_owned(), 24)]);
+    assert_eq!(members, [("a.a.a".to_owned(), 26)]);
     let long =
         of(json!({"type": "array", "items": {"type": "string", "maxLength": 500}, "maxItems": 16}));
     let reason = new_type(long, "{a}", "{a}").unwrap_err();
-    assert!(reason.contains("could have 8066 characters"), "{reason}");
+    assert!(reason.contains("could have 8096 characters"), "{reason}");
 }
 
 #[test]
@@ -400,11 +457,11 @@ proptest! {
 
 /// An element that matches the schema.
 fn any_element() -> impl Strategy<Value = Map<String, Value>> {
-    let purposes = prop::collection::vec("[a-b ]{1,3}", 1..3);
+    let purposes = prop::collection::vec("[a-b]( [a-b])?", 1..3);
     (
         "[0-9.]{1,12}",
         prop_oneof![Just("EUR"), Just("CHF")],
-        "[a-cא-ג –]{1,4}",
+        "[a-cא-ג]( ?[a-cא-ג–]){0,2}",
         prop::option::of(1..=30_u32),
         prop::option::of(purposes),
     )

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::name::TypeName;
 use super::schema::{DetailsSchema, SchemaError};
-use super::shown::text_of;
+use super::shown::{CheckedValue, text_of};
 use super::template::{Template, TemplateError};
 use super::values::ValueError;
 use crate::language::Language;
@@ -129,9 +129,10 @@ impl DetailsType {
         &self,
         element: &Map<String, Value>,
     ) -> Result<BTreeMap<Language, String>, ValueError> {
-        let values: BTreeMap<String, &Value> = self.schema.values(element)?.into_iter().collect();
+        let values: BTreeMap<String, CheckedValue<'_>> =
+            self.schema.values(element)?.into_iter().collect();
         let texts = self.templates.iter().map(|(language, template)| {
-            let text = template.filled(|member| text_of(values.get(member).copied()));
+            let text = template.filled(|member| text_of(values.get(member).copied(), *language));
             (*language, text)
         });
         Ok(texts.collect())
@@ -159,8 +160,7 @@ fn check_template(
         return Err(TypeError::Unknown { language });
     }
     let text = template.filled(|_| String::new()).chars().count();
-    // Two isolates beside each value.
-    let values: usize = members.iter().map(|(_, longest)| longest + 2).sum();
+    let values: usize = members.iter().map(|(_, longest)| longest).sum();
     match text + values {
         length if length > LONGEST_SHOWN => Err(TypeError::TooLong { language, length }),
         _ => Ok(()),

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::content::{Content, ObjectSchema, Range, Scalar, is_member_name, path_of};
+use super::legible;
 use super::name::TYPE;
-use crate::printable::is_printable;
+use super::shown::CheckedValue;
 
 /// The largest whole number that each JSON parser reads without loss (RFC 8259 section 6).
 const LARGEST_INTEGER: i64 = (1 << 53) - 1;
@@ -26,10 +27,10 @@ fn mismatch<T>(member: &str, problem: impl Into<String>) -> Result<T, ValueError
 
 /// Checks an object, and adds the values of its members with their paths.
 pub(super) fn check_object<'v>(
-    schema: &ObjectSchema,
+    schema: &'v ObjectSchema,
     object: &'v Map<String, Value>,
     parent: &str,
-    values: &mut Vec<(String, &'v Value)>,
+    values: &mut Vec<(String, CheckedValue<'v>)>,
 ) -> Result<(), ValueError> {
     for property in &schema.properties {
         let path = path_of(parent, &property.name);
@@ -58,17 +59,24 @@ pub(super) fn check_object<'v>(
 }
 
 fn check_value<'v>(
-    content: &Content,
+    content: &'v Content,
     value: &'v Value,
     path: String,
-    values: &mut Vec<(String, &'v Value)>,
+    values: &mut Vec<(String, CheckedValue<'v>)>,
 ) -> Result<(), ValueError> {
-    match (content, value) {
+    let scalar = match (content, value) {
+        // It would have the text of an absent one.
+        (Content::Object(_), Value::Object(object)) if object.is_empty() => {
+            return mismatch(&path, " must have a member, or be absent");
+        }
         (Content::Object(schema), Value::Object(object)) => {
             return check_object(schema, object, &path, values);
         }
         (Content::Object(_), _) => return mismatch(&path, " must be an object"),
-        (Content::Scalar(scalar), _) => scalar.check(&path, value)?,
+        (Content::Scalar(scalar), _) => {
+            scalar.check(&path, value)?;
+            scalar
+        }
         (
             Content::List {
                 elements,
@@ -87,10 +95,11 @@ fn check_value<'v>(
                     return mismatch(&path, " must not contain a comma, which separates elements");
                 }
             }
+            elements
         }
         (Content::List { .. }, _) => return mismatch(&path, " must be an array"),
-    }
-    values.push((path, value));
+    };
+    values.push((path, CheckedValue { scalar, value }));
     Ok(())
 }
 
@@ -105,13 +114,7 @@ impl Scalar {
                 if length < *least {
                     return mismatch(path, format!(" is shorter than {least} characters"));
                 }
-                if text.chars().all(is_printable) {
-                    return Ok(());
-                }
-                mismatch(
-                    path,
-                    " must not contain control characters, invisible ones, or those that change the direction of text",
-                )
+                legible::check_value(text).or_else(|error| mismatch(path, format!(" {error}")))
             }
             (Self::Text { .. }, _) => mismatch(path, " must be a string"),
             (Self::Choice(choices), value) => {

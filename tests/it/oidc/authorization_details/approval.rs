@@ -53,7 +53,8 @@ async fn a_german_device_and_page_show_the_german_text() {
     let browser = Browser::reading(&host.base, "de");
     let page = approved(&ada, &browser, &json!([payment("12.50")]), &[]).await;
     assert!(
-        page.body.contains("Bob &#38; Co\u{2069} zahlen"),
+        page.body
+            .contains("an „\u{2068}Bob &#38; Co\u{2069}“ zahlen"),
         "{}",
         page.body
     );
@@ -100,7 +101,28 @@ async fn a_changed_type_does_not_change_a_pending_request() {
     assert_eq!(request.details, [text("12.50")]);
     ada.approve(&waiting).await;
     let page = browser.get(&waiting.url).await;
-    assert!(page.body.contains("Pay \u{2068}12.50"), "{}", page.body);
+    assert!(page.body.contains("Pay “\u{2068}12.50"), "{}", page.body);
+}
+
+/// The code needs an approval of these details, not only one of the sign-in.
+#[both_databases]
+async fn an_approval_of_other_details_gives_no_code(database: Database) {
+    let (host, ada) = fixture_on(database).await;
+    for other in [
+        "UPDATE approvals SET prompt = REPLACE(prompt, '12.50', '1.00')",
+        "UPDATE approvals SET prompt = REPLACE(prompt, '\"details\":', '\"other\":')",
+    ] {
+        let browser = Browser::new(&host.base);
+        let details = json!([payment("12.50")]).to_string();
+        let changes = [("authorization_details", Some(details.as_str()))];
+        let waiting = ada.begin_sign_in(&browser, &changes).await;
+        ada.approve(&waiting).await;
+        let mut connection = host.connection().await;
+        connection.batch(other).await.expect("changed");
+        drop(connection);
+        let page = browser.get(&waiting.url).await;
+        assert_eq!(page.parameter("error"), "interaction_required", "{other}");
+    }
 }
 
 #[tokio::test]

@@ -36,6 +36,14 @@ async fn a_request_with_a_mistake_gets_an_error_that_says_what_to_do() {
             "authorization_details[0].creditor.name must not contain control characters",
         ),
         (
+            changed(json!({"creditor": {"name": "ACME to collect 1 EUR”. It permits “others"}})),
+            "authorization_details[0].creditor.name must not contain quotes",
+        ),
+        (
+            changed(json!({"creditor": {}})),
+            "authorization_details[0].creditor must have a member, or be absent",
+        ),
+        (
             changed(json!({"fee": "5"})),
             "authorization_details[0].fee is not a member of the type; remove it",
         ),

@@ -1,5 +1,13 @@
 //! Types in the admin API.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use assent::domain::Services;
+use assent_model::authorization_details::type_definition::{DetailsType, TypeSource};
+use assent_model::clock::Timestamp;
+use assent_model::language::Language;
+use assent_store::{AdminWrite, AdminWrites, RegisteredDetailsType, StoreError};
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -63,6 +71,11 @@ async fn a_type_with_a_member_that_no_device_shows_is_rejected() {
             json!({"$ref": "https://example.com/amount"}),
             "expected the type string or integer",
         ),
+        (
+            "/schema/properties/creditor",
+            json!({"type": "object", "properties": {}}),
+            "expected properties with one member at least",
+        ),
     ] {
         let mut body = payment_type();
         *body.pointer_mut(pointer).expect("a member") = value;
@@ -73,4 +86,112 @@ async fn a_type_with_a_member_that_no_device_shows_is_rejected() {
     let path = "/authorization-details-types/a%20b";
     let (status, _) = host.admin(Method::PUT, path, payment_type()).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+/// A type as the store has it.
+fn stored(services: &Services, template: &str) -> RegisteredDetailsType {
+    let source = TypeSource {
+        name: "payment".parse().expect("a name"),
+        schema: payment_type()["schema"].clone(),
+        templates: BTreeMap::from(Language::ALL.map(|language| (language, template.to_owned()))),
+    };
+    RegisteredDetailsType {
+        definition: DetailsType::new(source).expect("a type"),
+        created_at: services.now(),
+        updated_at: services.now(),
+    }
+}
+
+#[both_databases]
+async fn a_write_expects_the_version_that_was_read(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let services = &host.host;
+    let write = async |after: &RegisteredDetailsType, before: Option<Timestamp>| {
+        let write = AdminWrite::PutDetailsType {
+            after: Box::new(after.clone()),
+            before,
+        };
+        let plan = AdminWrites {
+            writes: vec![(write, Vec::new())],
+            ..AdminWrites::default()
+        };
+        services.store.execute(plan, services.now()).await
+    };
+    let first = stored(services, "Pay {amount} {currency} {creditor.name}");
+    let name = first.definition.name();
+    let early = first.updated_at;
+    // Nothing to replace.
+    assert!(matches!(
+        write(&first, Some(early)).await,
+        Err(StoreError::Stale)
+    ));
+    write(&first, None).await.expect("added");
+    // Another request added it.
+    assert!(matches!(write(&first, None).await, Err(StoreError::Stale)));
+    let second = RegisteredDetailsType {
+        updated_at: early + Duration::from_millis(1),
+        ..stored(services, "Send {amount} {currency} {creditor.name}")
+    };
+    write(&second, Some(early)).await.expect("replaced");
+    // Another request replaced it.
+    assert!(matches!(
+        write(&first, Some(early)).await,
+        Err(StoreError::Stale)
+    ));
+    let found = services.store.details_type(name).await.expect("read");
+    assert_eq!(found.expect("a type").definition, second.definition);
+}
+
+#[tokio::test]
+async fn replacements_at_the_same_time_have_different_versions() {
+    let host = TestHost::start().await;
+    let mut times = Vec::new();
+    for _ in 0..3 {
+        let replaced = host.admin_ok(Method::PUT, TYPE, payment_type()).await;
+        let (_, read) = host.admin(Method::GET, TYPE, Value::Null).await;
+        assert_eq!(replaced, read);
+        let name = "payment".parse().expect("a name");
+        let found = host.host.store.details_type(&name).await.expect("read");
+        times.push(found.expect("a type").updated_at);
+    }
+    assert!(times.is_sorted_by(|one, next| one < next), "{times:?}");
+}
+
+#[both_databases]
+async fn there_are_a_hundred_types_at_most(database: Database) {
+    let host = TestHost::start_on(database).await;
+    host.admin_ok(Method::PUT, TYPE, payment_type()).await;
+    let mut connection = host.connection().await;
+    for number in 1..100 {
+        let copy = format!(
+            "INSERT INTO authorization_details_types (name, definition, created_at, updated_at)
+             SELECT 'copy{number}', definition, created_at, updated_at FROM authorization_details_types
+             WHERE name = 'payment'"
+        );
+        connection.batch(&copy).await.expect("copied");
+    }
+    drop(connection);
+    let more = "/authorization-details-types/more";
+    let (status, problem) = host.admin(Method::PUT, more, payment_type()).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+    let services = &host.host;
+    let mut source =
+        TypeSource::from(stored(services, "{amount}{currency}{creditor.name}").definition);
+    source.name = "more".parse().expect("a name");
+    let write = AdminWrite::PutDetailsType {
+        after: Box::new(RegisteredDetailsType {
+            definition: DetailsType::new(source).expect("a type"),
+            created_at: services.now(),
+            updated_at: services.now(),
+        }),
+        before: None,
+    };
+    let plan = AdminWrites {
+        writes: vec![(write, Vec::new())],
+        ..AdminWrites::default()
+    };
+    let written = services.store.execute(plan, services.now()).await;
+    assert!(matches!(written, Err(StoreError::Stale)));
+    // A replacement adds none.
+    host.admin_ok(Method::PUT, TYPE, payment_type()).await;
 }

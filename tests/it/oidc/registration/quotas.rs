@@ -5,8 +5,8 @@ use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{ENABLED, Fixture, fixture, fixture_on, fixture_with, new_token};
-use crate::harness::{Database, Text, id};
+use super::{ENABLED, Fixture, fixture, fixture_on, fixture_with, metadata, new_token};
+use crate::harness::{Database, Respond, Text, http_client, id};
 
 const DAY: u64 = 86_400;
 
@@ -75,6 +75,34 @@ async fn a_rejected_registration_leaves_the_quota() {
         let invalid = json!({"redirect_uris": ["https://rp.example/cb#fragment"]});
         assert_eq!(it.refusal(invalid).await, "invalid_redirect_uri");
     }
+    it.registered(json!({})).await;
+}
+
+/// Failed registrations do not use up a quota, but a token cannot let the server fetch documents without a limit.
+#[tokio::test]
+async fn failed_registrations_with_one_token_are_limited() {
+    let it = fixture().await;
+    let other = new_token(&it.host, json!({"name": "Other"})).await;
+    let invalid = || json!({"redirect_uris": ["https://rp.example/cb#fragment"]});
+    // A registration that succeeds counts for the quotas only.
+    it.registered(json!({})).await;
+    for _ in 0..60 {
+        assert_eq!(it.refusal(invalid()).await, "invalid_redirect_uri");
+    }
+    let request = || {
+        http_client()
+            .post(format!("{}/oidc/register", it.host.base))
+            .bearer_auth(&it.token)
+            .json(&metadata(&json!({})))
+    };
+    let response = request().response().await;
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(response.headers()["retry-after"], "60");
+    let answer: Value = response.json().await.expect("JSON");
+    assert_eq!(answer["error"], "temporarily_unavailable", "{answer}");
+    let (status, answer) = it.register_with(other["token"].text(), json!({})).await;
+    assert_eq!(status, StatusCode::CREATED, "{answer}");
+    it.host.advance(60);
     it.registered(json!({})).await;
 }
 

@@ -1,5 +1,7 @@
 //! Types of authorization details (RFC 9396), as administrators register them.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
@@ -11,10 +13,7 @@ use crate::domain::sign_in::details_types;
 use assent_model::audit::Event;
 use assent_model::authorization_details::name::TypeName;
 use assent_model::authorization_details::type_definition::{DetailsType, TypeError, TypeSource};
-use assent_store::{AdminWrite, RegisteredDetailsType};
-
-/// The largest number of types. The discovery document lists all.
-const MOST: usize = 100;
+use assent_store::{AdminWrite, MOST_DETAILS_TYPES, RegisteredDetailsType};
 
 /// Returns up to `limit` types with names after `after`.
 pub async fn all_details_types(
@@ -46,11 +45,18 @@ assent_model::admin_command! {
     }
 }
 
+/// A checked type with the one that it replaces.
+#[derive(Debug)]
+pub struct PlannedType {
+    definition: DetailsType,
+    before: Option<RegisteredDetailsType>,
+}
+
 impl AdminCommand for RegisterDetailsType {
-    type Plan = DetailsType;
+    type Plan = PlannedType;
     type Outcome = RegisteredDetailsType;
 
-    async fn plan(&self, context: &AdminContext) -> Result<Planned<DetailsType>> {
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<PlannedType>> {
         let authorization = context.caller.authorize_application_writes()?;
         let checked = DetailsType::new(self.source.clone()).map_err(|error| {
             let member = match &error {
@@ -64,26 +70,30 @@ impl AdminCommand for RegisterDetailsType {
             invalid(member, error.to_string())
         })?;
         let store = &context.services.store;
-        let replaces = store.details_type(checked.name()).await?.is_some();
-        if !replaces && store.details_type_names().await?.len() >= MOST {
-            let expected = format!("expected {MOST} types at most; delete one first");
+        let before = store.details_type(checked.name()).await?;
+        if before.is_none() && store.details_type_names().await?.len() >= MOST_DETAILS_TYPES {
+            let expected = format!("expected {MOST_DETAILS_TYPES} types at most; delete one first");
             return Err(invalid("type", expected));
         }
         let action = ProtectedAction::RegisterDetailsType(RegisteredType {
             definition: checked.clone().into(),
-            replaces,
+            replaces: before.is_some(),
         });
-        Ok(Planned::protected(authorization, checked, action))
+        let plan = PlannedType {
+            definition: checked,
+            before,
+        };
+        Ok(Planned::protected(authorization, plan, action))
     }
 
     async fn execute(
-        approved: ApprovedPlan<'_, DetailsType>,
+        approved: ApprovedPlan<'_, PlannedType>,
     ) -> Result<Execution<RegisteredDetailsType>> {
-        let (plan, recorder) = approved.into_parts();
+        let (PlannedType { definition, before }, recorder) = approved.into_parts();
         let services = recorder.services;
-        let name = plan.name().clone();
+        let name = definition.name().clone();
         let now = services.now();
-        let templates = plan.templates().iter();
+        let templates = definition.templates().iter();
         let templates: serde_json::Map<String, serde_json::Value> = templates
             .map(|(language, template)| (language.tag().to_owned(), template.as_str().into()))
             .collect();
@@ -92,22 +102,31 @@ impl AdminCommand for RegisterDetailsType {
             .with("details_type", name.as_str())
             .with("templates", templates);
         let stored = RegisteredDetailsType {
-            definition: plan.clone(),
-            created_at: now,
-            updated_at: now,
+            definition,
+            created_at: before.as_ref().map_or(now, |before| before.created_at),
+            // Two versions never have the same time.
+            updated_at: before.as_ref().map_or(now, |before| {
+                now.max(before.updated_at + Duration::from_millis(1))
+            }),
         };
-        let write = AdminWrite::PutDetailsType(Box::new(plan));
+        let write = AdminWrite::PutDetailsType {
+            after: Box::new(stored.clone()),
+            before: before.map(|before| before.updated_at),
+        };
         let written = recorder.write(vec![(write, vec![entry])]).await?;
-        details_types::reload(services).await?;
-        let stored = match services.store.details_type(&name).await? {
-            Some(found) => found,
-            // Another administrator deleted it since.
-            None => stored,
-        };
+        reload(services).await;
         Ok(written.map(|()| {
             tracing::info!(details_type = %name, "type of authorization details registered");
             stored
         }))
+    }
+}
+
+/// Reads the names again after a change. The change is done, so a failure is only logged: the names are read again
+/// every few seconds.
+async fn reload(services: &Services) {
+    if let Err(error) = details_types::reload(services).await {
+        tracing::warn!(%error, "types of authorization details not read");
     }
 }
 
@@ -134,7 +153,7 @@ impl AdminCommand for DeleteDetailsType {
             .with("details_type", name.as_str());
         let write = AdminWrite::DeleteDetailsType(name.clone());
         let written = recorder.write(vec![(write, vec![entry])]).await?;
-        details_types::reload(recorder.services).await?;
+        reload(recorder.services).await;
         Ok(written.map(|()| {
             tracing::info!(details_type = %name, "type of authorization details deleted");
         }))

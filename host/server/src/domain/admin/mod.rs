@@ -54,8 +54,9 @@ pub use applications::{
     CreateClientSecret, DeleteApplication, DeleteClientSecret, NewClientSecret, OpenIdConnect,
     RegisteredClient, RegistrationRequest, RotateClientSecret, UpdateClient, application,
     application_usage, applications, client_registration, client_secrets, count_client_update,
-    delete_registered_client, delete_unused_registrations, find_applications, must_have_quota,
-    register_client, registered_application, registration_sources, registration_token,
+    count_registration_attempt, delete_registered_client, delete_unused_registrations,
+    find_applications, must_have_quota, register_client, registered_application,
+    registration_sources, registration_token, take_back_registration_attempt,
     update_registered_client,
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};

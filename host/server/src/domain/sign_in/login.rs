@@ -11,6 +11,7 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
+use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, LoginId, SessionId, UserId};
 use assent_model::login::{
@@ -148,6 +149,8 @@ pub struct AuthenticatedUser {
     pub cookie: Option<Token>,
     /// The approval from which the new session was computed.
     pub approval: Option<ApprovalId>,
+    /// The texts of authorization details that a device showed and signed in this approval. Without a device, none.
+    pub signed_details: DetailsTexts,
     /// The secret of the browser, from which the code is derived.
     pub browser: Secret,
     /// The IP address and browser of the user.
@@ -162,6 +165,7 @@ impl AuthenticatedUser {
             old: None,
             cookie: None,
             approval: None,
+            signed_details: DetailsTexts::default(),
             browser: browser.clone(),
             origin,
         }
@@ -209,6 +213,7 @@ pub async fn authenticated_user(
         old,
         cookie: Some(cookie),
         approval: Some(approved.approval.id),
+        signed_details: approved.signed_details(),
         browser: browser.clone(),
         origin,
     }))

@@ -228,7 +228,9 @@ fn error_response(services: &Services, error: &RegistrationError) -> Response {
         RegistrationError::InvalidToken => StatusCode::UNAUTHORIZED,
         RegistrationError::Forbidden(_) => StatusCode::FORBIDDEN,
         RegistrationError::Conflict(_) => StatusCode::SERVICE_UNAVAILABLE,
-        RegistrationError::TooManyUpdates(_) => StatusCode::TOO_MANY_REQUESTS,
+        RegistrationError::TooManyUpdates(_) | RegistrationError::TooManyFailures(_) => {
+            StatusCode::TOO_MANY_REQUESTS
+        }
         RegistrationError::InvalidRedirectUri(_)
         | RegistrationError::InvalidMetadata(_)
         | RegistrationError::InvalidSoftwareStatement(_)
@@ -247,7 +249,8 @@ fn error_response(services: &Services, error: &RegistrationError) -> Response {
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         RegistrationError::Conflict(_) => retry_after(&mut response, RateLimitError::SOON),
-        RegistrationError::TooManyUpdates(exhausted) => retry_after(&mut response, *exhausted),
+        RegistrationError::TooManyUpdates(exhausted)
+        | RegistrationError::TooManyFailures(exhausted) => retry_after(&mut response, *exhausted),
         RegistrationError::Internal(cause) if cause.is_outage() => {
             response = unavailable(response);
         }

@@ -202,7 +202,8 @@ fn mismatch(
         )));
     }
     // The checks of the request already require a new approval. This is the last barrier before the grant.
-    if !request.authorization_details.is_empty() && authenticated_user.approval.is_none() {
+    let texts = request.authorization_details.texts();
+    if !texts.is_empty() && authenticated_user.signed_details != texts {
         return Ok(Some((
             AuthorizeErrorCode::InteractionRequired,
             "the user must approve the authorization_details on a device",

@@ -39,6 +39,11 @@ pub enum RegistrationError {
     /// The application updates itself too often.
     #[error("there were too many updates; try again after the time in Retry-After")]
     TooManyUpdates(RateLimitError),
+    /// Too many registrations with the initial access token failed.
+    #[error(
+        "too many registrations with this token failed; try again after the time in Retry-After"
+    )]
+    TooManyFailures(RateLimitError),
     /// An internal error.
     #[error("the server could not answer; try again")]
     Internal(#[from] InternalError),
@@ -56,7 +61,9 @@ impl RegistrationError {
             Self::InvalidProof(_) => "invalid_dpop_proof",
             Self::UseNonce => "use_dpop_nonce",
             Self::Forbidden(_) => "access_denied",
-            Self::Conflict(_) | Self::TooManyUpdates(_) => "temporarily_unavailable",
+            Self::Conflict(_) | Self::TooManyUpdates(_) | Self::TooManyFailures(_) => {
+                "temporarily_unavailable"
+            }
             Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",
             Self::Internal(_) => "server_error",
         }

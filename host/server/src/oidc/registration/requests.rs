@@ -82,12 +82,26 @@ fn bearer(authorization: Option<&str>) -> Result<&str> {
     }
 }
 
-/// Registers an application (RFC 7591 section 3). Returns its metadata with the registration access token.
+/// Registers an application (RFC 7591 section 3). Returns its metadata with the registration access token. An attempt
+/// counts before it fetches a document, also if its client goes away.
 ///
 /// # Errors
-/// [`RegistrationError`] if the metadata is not permitted.
+/// [`RegistrationError`] if the metadata is not permitted, or too many attempts with the token failed.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.registration")]
 pub async fn register(
+    services: &Arc<Services>,
+    token: &RegistrationToken,
+    from: Origin,
+    body: &[u8],
+) -> Result<Value> {
+    admin::count_registration_attempt(services, token)
+        .map_err(RegistrationError::TooManyFailures)?;
+    let registered = register_counted(services, token, from, body).await?;
+    admin::take_back_registration_attempt(services, token);
+    Ok(registered)
+}
+
+async fn register_counted(
     services: &Arc<Services>,
     token: &RegistrationToken,
     from: Origin,

@@ -11,6 +11,9 @@ use assent_model::authorization_details::name::TypeName;
 use assent_model::authorization_details::type_definition::DetailsType;
 use assent_model::clock::Timestamp;
 
+/// The largest number of types. The discovery document lists all.
+pub const MOST_DETAILS_TYPES: usize = 100;
+
 /// A registered type.
 #[derive(Clone, Debug)]
 pub struct RegisteredDetailsType {
@@ -109,23 +112,44 @@ impl Store {
     }
 }
 
-/// Adds a type, or replaces the one with its name.
+/// Adds a type, or replaces the one that was last changed at `before`. It is stale if another request added, changed or
+/// deleted it since, or if [`MOST_DETAILS_TYPES`] are registered.
 pub(crate) async fn put(
     db: &mut Connection,
-    definition: &DetailsType,
-    now: Timestamp,
-) -> Result<()> {
-    sql::query(
-        "INSERT INTO authorization_details_types (name, definition, created_at, updated_at)
-         VALUES ($1, $2, $3, $3)
-         ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, updated_at = excluded.updated_at",
+    after: &RegisteredDetailsType,
+    before: Option<Timestamp>,
+) -> Result<VersionedWrite> {
+    let name = after.definition.name().to_string();
+    let definition = to_json(&after.definition)?;
+    let Some(before) = before else {
+        let (count,): (i64,) = sql::query_as("SELECT COUNT(*) FROM authorization_details_types")
+            .fetch_one(&mut *db)
+            .await?;
+        if usize::try_from(count).is_ok_and(|count| count >= MOST_DETAILS_TYPES) {
+            return Ok(VersionedWrite::Stale);
+        }
+        let added = sql::query(
+            "INSERT INTO authorization_details_types (name, definition, created_at, updated_at)
+             VALUES ($1, $2, $3, $4) ON CONFLICT (name) DO NOTHING",
+        )
+        .bind(name)
+        .bind(definition)
+        .bind(after.created_at.millis())
+        .bind(after.updated_at.millis())
+        .execute(db)
+        .await?;
+        return Ok(VersionedWrite::of_rows(added));
+    };
+    let replaced = sql::query(
+        "UPDATE authorization_details_types SET definition = $2, updated_at = $3 WHERE name = $1 AND updated_at = $4",
     )
-    .bind(definition.name().to_string())
-    .bind(to_json(definition)?)
-    .bind(now.millis())
+    .bind(name)
+    .bind(definition)
+    .bind(after.updated_at.millis())
+    .bind(before.millis())
     .execute(db)
     .await?;
-    Ok(())
+    Ok(VersionedWrite::of_rows(replaced))
 }
 
 /// Deletes a type. Tokens keep their details.

@@ -162,6 +162,24 @@ pub fn must_have_quota(services: &Services, token: &RegistrationToken) -> Result
     }
 }
 
+/// Counts an attempt to register with a token, before it fetches a document.
+///
+/// # Errors
+/// [`RateLimitError`] if too many attempts with the token failed.
+pub fn count_registration_attempt(
+    services: &Services,
+    token: &RegistrationToken,
+) -> std::result::Result<(), RateLimitError> {
+    let limit = &services.rate_limits.registrations_per_token;
+    limit.count_call(&token.id, services.now())
+}
+
+/// Takes back an attempt that registered an application: the quotas of the token count it.
+pub fn take_back_registration_attempt(services: &Services, token: &RegistrationToken) {
+    let limit = &services.rate_limits.registrations_per_token;
+    limit.take_back(&token.id);
+}
+
 /// Counts an update of an application by itself. Each may fetch a document, and is an entry of the audit log.
 ///
 /// # Errors

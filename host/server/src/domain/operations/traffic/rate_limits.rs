@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::config::{Rate, RateLimits};
-use assent_model::id::{DeviceId, Did, FamilyId, SessionId, UserId};
+use assent_model::id::{DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId};
 use assent_store::OpenSignIns;
 
 use keys::{BrowserKey, CallerKey, LimitKey, Network, TypedName};
@@ -38,6 +38,8 @@ const RENAMES_PER_HOUR: u32 = 10;
 /// The number of times per hour that an application may update its registration. Each update may be an entry of the
 /// audit log.
 const REGISTRATION_UPDATES_PER_HOUR: u32 = 60;
+/// The number of registrations with one initial access token per hour that may fail. Each may fetch documents.
+const FAILED_REGISTRATIONS_PER_HOUR: u32 = 60;
 /// The largest number of calls of a session that wait for changes of a test sign-in.
 const TEST_SIGN_IN_WAITS: usize = 2;
 /// The largest number of concurrent calls of UserInfo and introspection about one token family that wait for plugins.
@@ -82,6 +84,8 @@ pub struct RateLimiters {
     pub renames_per_device: Limit<DeviceId>,
     /// Updates of one application by its registration.
     pub registration_updates: Limit<Did>,
+    /// Failed registrations with one initial access token. Its quotas bound the others.
+    pub registrations_per_token: Limit<RegistrationTokenId>,
     /// Requests to the token, introspection and revocation endpoints, and to those for pushed requests and
     /// registrations.
     pub token_requests_per_ip: Limit<Network>,
@@ -148,6 +152,10 @@ impl RateLimiters {
                 "registration_updates",
                 REGISTRATION_UPDATES_PER_HOUR,
             ),
+            registrations_per_token: Limit::per_hour(
+                "registrations_per_token",
+                FAILED_REGISTRATIONS_PER_HOUR,
+            ),
             token_requests_per_ip: Limit::new(
                 "token_requests_per_ip",
                 settings.token_requests_per_ip,
@@ -201,6 +209,7 @@ impl RateLimiters {
             self.named_approvals.rejections(),
             self.renames_per_device.rejections(),
             self.registration_updates.rejections(),
+            self.registrations_per_token.rejections(),
             self.token_requests_per_ip.rejections(),
             self.client_auth_failures.rejections(),
             self.authenticator_failures.rejections(),

@@ -2,7 +2,8 @@
 
 use crate::domain::approvals::channel;
 use crate::domain::{InternalError, Services};
-use assent_model::approval::{Approval, ApprovalStage};
+use assent_model::approval::{Approval, ApprovalStage, Approver};
+use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::id::{LoginId, SessionId};
 use assent_model::login::{GivenAnswer, Login, LoginStage};
 use assent_model::secret::Digest;
@@ -74,6 +75,22 @@ impl GivenApproval {
     /// browser does not know its user yet.
     pub const fn is_scanned_elsewhere(&self) -> bool {
         self.approval.scanned_by.is_some() && !self.approval.is_same_browser
+    }
+
+    /// Returns the texts of authorization details that a device showed and signed. A vendor's authenticator and a
+    /// passkey on the login page show none.
+    pub(super) fn signed_details(&self) -> DetailsTexts {
+        let is_by_device = matches!(
+            self.approval.stage,
+            ApprovalStage::Approved {
+                by: Approver::Device { .. },
+                ..
+            }
+        );
+        match is_by_device {
+            true => self.approval.shown.details.clone(),
+            false => DetailsTexts::default(),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::accounts;
 use crate::tables::applications;
-use crate::tables::applications::details_types;
+use crate::tables::applications::details_types::{self, RegisteredDetailsType};
 use crate::tables::applications::logos;
 use crate::tables::applications::registrations;
 use crate::tables::applications::service_providers;
@@ -19,7 +19,6 @@ use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::audit::Entry;
 use assent_model::authorization_details::name::TypeName;
-use assent_model::authorization_details::type_definition::DetailsType;
 use assent_model::client_registration::{ClientRegistration, RegistrationToken};
 use assent_model::clock::Timestamp;
 use assent_model::group::{Assignee, Group};
@@ -58,8 +57,13 @@ pub enum AdminWrite {
     InsertRegistrationToken(RegistrationToken),
     /// Deletes an initial access token.
     DeleteRegistrationToken(RegistrationTokenId),
-    /// Adds a type of authorization details, or replaces the one with its name.
-    PutDetailsType(Box<DetailsType>),
+    /// Adds a type of authorization details, or replaces this version of it.
+    PutDetailsType {
+        /// The type.
+        after: Box<RegisteredDetailsType>,
+        /// The time of the last change that the plan read; `None` for a new type.
+        before: Option<Timestamp>,
+    },
     /// Deletes a type of authorization details.
     DeleteDetailsType(TypeName),
     /// Sets or removes the logo of an application.
@@ -133,7 +137,7 @@ impl AdminWrite {
             Self::DeleteApplication(..) | Self::DeleteUnusedClient(..) => 2,
             Self::InsertRegistrationToken(_)
             | Self::DeleteRegistrationToken(_)
-            | Self::PutDetailsType(_)
+            | Self::PutDetailsType { .. }
             | Self::DeleteDetailsType(_) => 3,
             Self::DeleteGroup(..) => 4,
             Self::UpdateGroup(_) => 5,
@@ -302,9 +306,8 @@ async fn execute(
             Ok(VersionedWrite::Done)
         }
         AdminWrite::DeleteRegistrationToken(id) => registrations::delete_token(db, *id).await,
-        AdminWrite::PutDetailsType(definition) => {
-            details_types::put(db, definition, now).await?;
-            Ok(VersionedWrite::Done)
+        AdminWrite::PutDetailsType { after, before } => {
+            details_types::put(db, after, *before).await
         }
         AdminWrite::DeleteDetailsType(name) => details_types::delete(db, name).await,
         AdminWrite::ChangeLogo {

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 
 use assent_model::audit::Actor;
-use assent_model::id::{DeviceId, Did, FamilyId, SessionId, UserId};
+use assent_model::id::{DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId};
 use assent_model::name::LoginName;
 use assent_model::network::{WIDER_PREFIXES, network_of, prefix_of};
 use assent_model::secret::Digest;
@@ -23,6 +23,7 @@ impl LimitKey for () {}
 impl LimitKey for UserId {}
 impl LimitKey for DeviceId {}
 impl LimitKey for Did {}
+impl LimitKey for RegistrationTokenId {}
 impl LimitKey for FamilyId {}
 impl LimitKey for SessionId {}
 impl LimitKey for TypedName {}
@@ -113,6 +114,12 @@ impl LoggedKey for DeviceId {
 }
 
 impl LoggedKey for Did {
+    fn log_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl LoggedKey for RegistrationTokenId {
     fn log_text(&self) -> String {
         self.to_string()
     }

@@ -102,6 +102,18 @@ impl<K: Clone + Eq + Hash + LimitKey + LoggedKey> Limit<K> {
         self.check_limit(key, now, false)
     }
 
+    /// Takes back one counted request with this key, for example one that another bound counts.
+    pub fn take_back(&self, key: &K) {
+        let keys = std::iter::once((key.clone(), 1)).chain(key.wider());
+        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        for (key, times) in keys {
+            let (interval, _) = self.pace_of(times);
+            if let Some(free) = free_at.get(&key) {
+                free_at.insert(key, free.saturating_sub(interval));
+            }
+        }
+    }
+
     /// Forgets the requests with this key, for example after a proof that they came from the owner of the key. Those
     /// with wider keys remain.
     pub fn clear(&self, key: &K, now: Timestamp) {
