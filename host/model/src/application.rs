@@ -52,6 +52,10 @@ pub enum GrantType {
     RefreshToken,
     /// RFC 6749 section 4.4: the application acts as itself.
     ClientCredentials,
+    /// OpenID CIBA Core 1.0 section 10.1: the application asks for a user without a browser.
+    #[serde(rename = "urn:openid:params:grant-type:ciba")]
+    #[strum(serialize = "urn:openid:params:grant-type:ciba")]
+    Ciba,
 }
 crate::enum_texts!(GrantType);
 
@@ -457,10 +461,13 @@ impl OidcSettings {
         self.require_pkce || !self.application_type.is_confidential()
     }
 
-    /// Whether client assertions may use the token endpoint as their audience. Never for a service account: a malicious
-    /// server could publish that endpoint in its metadata, and use the received assertion here.
+    /// Whether client assertions may use the token endpoint as their audience, as clients of the profile FAPI-CIBA do.
+    /// Never for a service account: a malicious server could publish that endpoint in its metadata, and use the received
+    /// assertion here.
     pub fn accepts_token_endpoint_audience(&self) -> bool {
-        self.lenient_assertion_audience && !self.is_service_account()
+        let is_lenient = self.lenient_assertion_audience
+            || self.security_profile == Some(SecurityProfile::FapiCiba);
+        is_lenient && !self.is_service_account()
     }
 
     /// Returns the current scopes of the application in the admin API, with a token that was issued with these scopes.

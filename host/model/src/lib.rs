@@ -7,6 +7,7 @@ pub mod application;
 pub mod application_type;
 pub mod approval;
 pub mod audit;
+pub mod backchannel;
 pub mod bounded_cache;
 pub mod caller;
 pub mod certificate_name;

@@ -23,7 +23,7 @@ const LONGEST_ADDRESS: usize = 16 * 1024;
 /// server's own response is sent.
 const LONGEST_HEAD: usize = 32 * 1024;
 /// Paths that only programs request. Scripts of this server's pages call them too, and do not read pages.
-const OF_PROGRAMS: [&str; 10] = [
+const OF_PROGRAMS: [&str; 11] = [
     "/admin/api/",
     "/authenticator/api/",
     "/approvals/callbacks/",
@@ -33,6 +33,7 @@ const OF_PROGRAMS: [&str; 10] = [
     "/connection",
     "/oidc/token",
     "/oidc/par",
+    "/oidc/backchannel",
     registration::REGISTER,
 ];
 

@@ -29,7 +29,7 @@ pub enum ParametersError {
 }
 
 /// The known parameters. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
-const KNOWN: [&str; 34] = [
+const KNOWN: [&str; 40] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -64,6 +64,12 @@ const KNOWN: [&str; 34] = [
     "registration",
     "post_logout_redirect_uri",
     "logout_hint",
+    "auth_req_id",
+    "binding_message",
+    "requested_expiry",
+    "login_hint_token",
+    "user_code",
+    "client_notification_token",
 ];
 
 impl Parameters {

@@ -14,18 +14,18 @@ pub struct Prompt {
     pub approval: Approval,
     /// The waiting browser in the language of the device, which signs it.
     pub browser: BrowserContext,
-    /// The summary of the protected action in the language of the device, which signs it. `None` for a sign-in.
-    pub summary: Option<String>,
+    /// The text of the purpose in the language of the device, which signs it.
+    pub text: PurposeText,
 }
 
 impl Prompt {
-    /// Returns the prompt of a request in the language of the device, with the summary in the same language.
-    pub fn new(approval: Approval, summary: Option<String>, language: Language) -> Self {
+    /// Returns the prompt of a request in the language of the device, with the text of its purpose in the same language.
+    pub fn new(approval: Approval, text: PurposeText, language: Language) -> Self {
         let browser = browser_words::signed_words(&approval.shown.browser, language);
         Self {
             approval,
             browser,
-            summary,
+            text,
         }
     }
 }
@@ -37,22 +37,18 @@ pub async fn prompt_of(
     approval: Approval,
     language: Language,
 ) -> Result<Option<Prompt>, InternalError> {
-    let summary = match purpose::text(services, &approval.subject, language).await? {
-        PurposeText::Standard => None,
-        PurposeText::Summary(summary) => Some(summary),
-        PurposeText::Changed => {
-            tracing::warn!(
-                approval = %approval.id,
-                "approval request ended: the summary of the protected action changed"
-            );
-            services
-                .store
-                .withdraw_approval(approval.id, services.now())
-                .await?;
-            return Ok(None);
-        }
+    let Some(text) = purpose::text(services, &approval.subject, language).await? else {
+        tracing::warn!(
+            approval = %approval.id,
+            "approval request ended: the summary of the protected action changed"
+        );
+        services
+            .store
+            .withdraw_approval(approval.id, services.now())
+            .await?;
+        return Ok(None);
     };
-    Ok(Some(Prompt::new(approval, summary, language)))
+    Ok(Some(Prompt::new(approval, text, language)))
 }
 
 /// Returns the prompts of these requests, without those that ended.

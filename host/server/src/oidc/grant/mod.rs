@@ -1,6 +1,7 @@
 //! The grants of the token endpoint, in one file each.
 
 pub mod authorization_code;
+mod ciba;
 mod client_credentials;
 pub mod new_tokens;
 mod refresh_token;
@@ -48,6 +49,7 @@ pub async fn exchange(
         GrantType::ClientCredentials => {
             client_credentials::exchange(services, client, parameters).await
         }
+        GrantType::Ciba => ciba::exchange(services, client, parameters).await,
     }
 }
 
@@ -59,6 +61,6 @@ pub fn presented(services: &Services, parameters: &Parameters) -> Option<Present
         GrantType::RefreshToken => {
             PresentedText::refresh(services, parameters.get("refresh_token")?)
         }
-        GrantType::ClientCredentials => None,
+        GrantType::ClientCredentials | GrantType::Ciba => None,
     }
 }

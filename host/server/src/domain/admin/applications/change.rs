@@ -252,6 +252,14 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
             "expected a web application with the grant type client_credentials",
         ));
     }
+    if settings.grant_types.contains(&GrantType::Ciba)
+        && !settings.application_type.is_confidential()
+    {
+        return Err(invalid(
+            "grant_types",
+            "only a web application, which authenticates itself, may have urn:openid:params:grant-type:ciba",
+        ));
+    }
     if settings.lenient_assertion_audience && settings.is_service_account() {
         return Err(invalid(
             "lenient_assertion_audience",

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 
 use assent_model::audit::Actor;
-use assent_model::id::{DeviceId, FamilyId, SessionId, UserId};
+use assent_model::id::{DeviceId, Did, FamilyId, SessionId, UserId};
 use assent_model::name::LoginName;
 use assent_model::network::{WIDER_PREFIXES, network_of, prefix_of};
 use assent_model::secret::Digest;
@@ -21,6 +21,7 @@ pub trait LimitKey: Sized {
 
 impl LimitKey for () {}
 impl LimitKey for UserId {}
+impl LimitKey for Did {}
 impl LimitKey for DeviceId {}
 impl LimitKey for FamilyId {}
 impl LimitKey for SessionId {}
@@ -100,6 +101,12 @@ impl LoggedKey for Network {
 }
 
 impl LoggedKey for UserId {
+    fn log_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl LoggedKey for Did {
     fn log_text(&self) -> String {
         self.to_string()
     }
