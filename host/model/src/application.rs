@@ -59,6 +59,16 @@ pub enum GrantType {
 }
 crate::enum_texts!(GrantType);
 
+impl GrantType {
+    /// The grant types of a new application. It may not ask for users without a browser, because each such request
+    /// reaches a device of a user.
+    pub const DEFAULT: [Self; 3] = [
+        Self::AuthorizationCode,
+        Self::RefreshToken,
+        Self::ClientCredentials,
+    ];
+}
+
 /// The subject identifier that an application receives for a user (OpenID Connect Core section 8).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -421,7 +431,7 @@ impl OidcSettings {
             redirect_uris: Vec::new(),
             post_logout_redirect_uris: Vec::new(),
             scopes: Scope::DEFAULT.into_iter().collect(),
-            grant_types: GrantType::ALL.into(),
+            grant_types: GrantType::DEFAULT.into(),
             authentication: ClientAuthentication::default(),
             request_keys: None,
             request_uris: Vec::new(),

@@ -87,6 +87,9 @@ fn expected(issuer: &str) -> Value {
         "introspection_endpoint": format!("{issuer}/token/introspection"),
         "revocation_endpoint": format!("{issuer}/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{issuer}/par"),
+        "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
+        "backchannel_token_delivery_modes_supported": ["poll"],
+        "backchannel_user_code_parameter_supported": false,
         "require_pushed_authorization_requests": false,
         "dpop_signing_alg_values_supported": ["ES256", "PS256", "EdDSA", "ES384", "ES512"],
         "end_session_endpoint": format!("{issuer}/session/end"),
@@ -201,6 +204,7 @@ async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
         "introspection_endpoint": format!("{base}oidc/token/introspection"),
         "revocation_endpoint": format!("{base}oidc/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{base}oidc/par"),
+        "backchannel_authentication_endpoint": format!("{base}oidc/backchannel"),
     });
     assert_same(&document(&host).await, &expected);
 }

@@ -5,6 +5,7 @@ mod attacks;
 mod authorize;
 mod backchannel;
 mod cached_accounts;
+mod ciba;
 mod claim_map;
 mod claims;
 mod client_auth;

@@ -107,14 +107,27 @@ function shownLines({ issuer, device, request }) {
 }
 
 /**
+ * The purpose of a request, and its further lines.
+ * @param {ApprovalRequest} request
+ * @returns {[purpose: string, lines: string[]]}
+ */
+function purposeOf({ action, backchannel }) {
+  if (action) return ['assent-action-v1', [`action: ${JSON.stringify(action)}`]];
+  if (!backchannel) return ['assent-approval-v1', []];
+  const scopes = backchannel.scopes.map((scope) => `scope: ${JSON.stringify(scope)}`);
+  return ['assent-backchannel-v1', [`message: ${JSON.stringify(backchannel.message ?? '')}`, ...scopes]];
+}
+
+/**
  * The text that a device signs to approve or deny: all values that the user saw, and the decision.
  * @param {Shown & { decision: string, number: string }} answer
  */
 export function approvalText({ issuer, device, request, decision, number }) {
+  const [purpose, lines] = purposeOf(request);
   return [
-    request.action ? 'assent-action-v1' : 'assent-approval-v1',
+    purpose,
     ...shownLines({ issuer, device, request }),
-    ...(request.action ? [`action: ${JSON.stringify(request.action)}`] : []),
+    ...lines,
     `decision: ${JSON.stringify(decision)}`,
     `number: ${JSON.stringify(number)}`,
   ].join('\n');

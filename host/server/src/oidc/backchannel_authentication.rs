@@ -84,7 +84,7 @@ pub async fn accept(
     let limit = &services.rate_limits.backchannel_per_client;
     limit
         .count_call(&application.id, services.now())
-        .map_err(TokenError::TooManyRequests)?;
+        .map_err(TokenError::TooMany)?;
     for (name, why) in UNSUPPORTED {
         if parameters.has(name) {
             return Err(TokenError::InvalidRequest(why.to_owned()));
@@ -130,9 +130,9 @@ pub async fn accept(
             expires_in: lifetime.as_secs(),
             interval: interval.as_secs(),
         }),
-        RequestOutcome::TooMany | RequestOutcome::NotOpen => Err(TokenError::TooManyRequests(
-            RateLimitError::within(interval),
-        )),
+        RequestOutcome::TooMany | RequestOutcome::NotOpen => {
+            Err(TokenError::TooMany(RateLimitError::within(interval)))
+        }
     }
 }
 

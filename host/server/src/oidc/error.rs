@@ -65,7 +65,7 @@ pub enum TokenError {
     InvalidBindingMessage(String),
     /// The client sent too many back-channel requests.
     #[error("there were too many back-channel requests; try again later")]
-    TooManyRequests(RateLimitError),
+    TooMany(RateLimitError),
     /// The grant type is unknown.
     #[error(
         "the grant type is not supported; expected authorization_code, refresh_token, client_credentials or \
@@ -110,9 +110,7 @@ impl TokenError {
             Self::AccessDenied(_) => "access_denied",
             Self::UnknownUser => "unknown_user_id",
             Self::InvalidBindingMessage(_) => "invalid_binding_message",
-            Self::TooManyFailures(_) | Self::TooManyRequests(_) | Self::Busy => {
-                "temporarily_unavailable"
-            }
+            Self::TooManyFailures(_) | Self::TooMany(_) | Self::Busy => "temporarily_unavailable",
             Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",
             Self::Internal(_) => "server_error",
         }

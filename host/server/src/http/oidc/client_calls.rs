@@ -172,7 +172,7 @@ fn note(
             TokenError::Internal(_)
             | TokenError::Busy
             | TokenError::TooManyFailures(_)
-            | TokenError::TooManyRequests(_),
+            | TokenError::TooMany(_),
         ) => return,
         // The usual result of a poll would replace the other requests.
         Some(TokenError::AuthorizationPending) => return,
@@ -345,7 +345,7 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
         TokenError::InvalidClient { .. }
         | TokenError::ApplicationDisabled
         | TokenError::TooManyFailures(_)
-        | TokenError::TooManyRequests(_)
+        | TokenError::TooMany(_)
         | TokenError::AuthorizationPending
         | TokenError::SlowDown
         | TokenError::Busy
@@ -406,7 +406,7 @@ fn error_response(services: &Services, error: &TokenError) -> Response {
         TokenError::TooManyFailures(exhausted) => {
             return rate_limits::too_many_calls("failed client authentications", *exhausted);
         }
-        TokenError::TooManyRequests(exhausted) => {
+        TokenError::TooMany(exhausted) => {
             return rate_limits::too_many_calls("back-channel requests", *exhausted);
         }
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
