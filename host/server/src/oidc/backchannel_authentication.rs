@@ -170,12 +170,10 @@ async fn hinted_user(
     application: &Application,
     parameters: &Parameters,
 ) -> Result<Option<User>, TokenError> {
-    if HINTS
+    let given = HINTS
         .into_iter()
-        .filter(|name| parameters.has(name))
-        .count()
-        != 1
-    {
+        .filter(|name| parameters.get(name).is_some());
+    if given.count() != 1 {
         let expected = "expected exactly one of login_hint and id_token_hint".to_owned();
         return Err(TokenError::InvalidRequest(expected));
     }

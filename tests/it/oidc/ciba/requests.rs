@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{GRANT, approved, ask, asked, pending, permit, poll_error, start};
-use crate::harness::{Application, Browser, Database, TestHost, Text, id};
+use crate::harness::{Application, Database, TestHost, Text, id};
 
 /// Sends a request that is rejected, and returns the error.
 async fn error(
@@ -161,13 +161,13 @@ async fn an_id_token_hint_names_a_user_of_the_same_client(database: Database) {
     let (host, ada) = start(database).await;
     let tokens = approved(&host, &ada, &[]).await;
     let hint = tokens["id_token"].text();
+    let other = host.web_application().await;
+    permit(&host, &other).await;
     host.advance(2 * 60 * 60);
     let changes = [("login_hint", None), ("id_token_hint", Some(hint))];
     asked(&host, &ada, &changes).await;
     let request = pending(&ada.device).await;
     assert_eq!(request.account, "ada", "{database:?}");
-    let other = host.web_application().await;
-    permit(&host, &other).await;
     let forged = format!("{}x", &hint[..hint.len() - 1]);
     for (application, hint) in [(&other, hint), (&ada.application, forged.as_str())] {
         let changes = [("login_hint", None), ("id_token_hint", Some(hint))];
@@ -231,7 +231,4 @@ async fn a_request_and_its_outcome_are_in_the_audit_log() {
         ],
         "{entries:?}"
     );
-    let browser = Browser::new(&host.base);
-    let waiting = ada.begin_sign_in(&browser, &[]).await;
-    assert!(!waiting.number().is_empty());
 }

@@ -1,6 +1,8 @@
 //! `urn:openid:params:grant-type:ciba` (OpenID CIBA Core 1.0 sections 10.1 and 11): the client polls for the result of a
 //! back-channel request. An approval begins a session, which no browser has.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use crate::domain::approvals::channel;
@@ -39,7 +41,6 @@ use assent_plugin_host::{MapFailureKind, Sink};
 use assent_store::{
     BackchannelClaim, BackchannelGrant, ConsentGrant, NewSession, SignInRecord, TokenFamily,
 };
-use std::time::Duration;
 
 const INVALID: TokenError =
     TokenError::InvalidGrant("the auth_req_id is invalid, of another client or already used");
