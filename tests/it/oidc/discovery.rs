@@ -87,9 +87,6 @@ fn expected(issuer: &str) -> Value {
         "introspection_endpoint": format!("{issuer}/token/introspection"),
         "revocation_endpoint": format!("{issuer}/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{issuer}/par"),
-        "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
-        "backchannel_token_delivery_modes_supported": ["poll"],
-        "backchannel_user_code_parameter_supported": false,
         "require_pushed_authorization_requests": false,
         "dpop_signing_alg_values_supported": ["ES256", "PS256", "EdDSA", "ES384", "ES512"],
         "end_session_endpoint": format!("{issuer}/session/end"),
@@ -122,6 +119,14 @@ fn expected(issuer: &str) -> Value {
         "request_uri_parameter_supported": true,
         "authorization_response_iss_parameter_supported": true,
     });
+    let backchannel = json!({
+        "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
+        "backchannel_token_delivery_modes_supported": ["poll"],
+        "backchannel_user_code_parameter_supported": false,
+    });
+    for (name, value) in backchannel.members() {
+        metadata[name] = value.clone();
+    }
     metadata["require_request_uri_registration"] = json!(true);
     for channel in ["backchannel", "frontchannel"] {
         for suffix in ["supported", "session_supported"] {
