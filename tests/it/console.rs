@@ -3,17 +3,22 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::harness::{Browser, TestHost, id};
+use crate::harness::{Browser, ProofKey, TestHost, id};
 use crate::javascript::run_with;
 use crate::saml::service_provider::TestServiceProvider;
 
 /// Starts an instance that allows applications at `http://localhost`, without rate limits.
 async fn host() -> TestHost {
+    host_with("").await
+}
+
+/// Does the same with additional settings.
+async fn host_with(additional: &str) -> TestHost {
     let settings = "allow_insecure_redirect_uris = true\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, \
     burst = 600 }\n\
                     prompts_per_user = { per_minute = 600, burst = 600 }\n\
                     [approvals]\ndenial_cooldowns = [\"2m\"]\n";
-    TestHost::start_with_settings(settings).await
+    TestHost::start_with_settings(&format!("{settings}{additional}")).await
 }
 
 /// Returns a user with a role in the console, and a link to enrol a device.
@@ -232,6 +237,29 @@ async fn two_client_secrets_overlap_in_the_console() {
         ),
     ];
     run_with(&host, "console_secrets.mjs", &variables).await;
+}
+
+#[tokio::test]
+async fn the_security_of_applications_is_in_the_console() {
+    let host = host_with("[oidc.registration]\nenabled = true\n").await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let plain = host.web_application().await;
+    let key = ProofKey::generate();
+    let body = json!({
+        "name": "Payments", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
+        "token_endpoint_auth_method": "private_key_jwt", "jwks": {"keys": [key.public()]},
+    });
+    let application = host.admin_ok(Method::POST, "/applications", body).await;
+    let private = key.private().to_string();
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+        ("APPLICATION", id(&application)),
+        ("CLIENT_KEY", &private),
+        ("PLAIN_APPLICATION", &plain.id),
+    ];
+    run_with(&host, "console_security.mjs", &variables).await;
 }
 
 #[tokio::test]

@@ -34,6 +34,7 @@ mod programs;
 mod proxies;
 mod push;
 mod qr_sign_in;
+mod receipts;
 mod recipes;
 mod rejected_sign_in;
 mod repeats_in_chromium;

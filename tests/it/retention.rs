@@ -23,6 +23,7 @@ pub(crate) const RETENTION: Retention = Retention {
     enrolments: HOUR,
     admin_tokens: HOUR,
     traces: HOUR,
+    receipts: HOUR,
     audit: HOUR,
     streams: &[],
     denials: HOUR,

@@ -36,7 +36,9 @@ fn since(statements: &Statements, mark: &mut usize) -> Vec<String> {
     let begun = std::mem::replace(mark, executed.len());
     let words = |text: &String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let counts = |text: &String| {
-        let is_beside = text.contains("claim_traces") || text.contains("client_requests");
+        let is_beside = ["claim_traces", "client_requests", "details_types"]
+            .iter()
+            .any(|table| text.contains(table));
         !is_beside && TABLES.iter().any(|table| text.contains(table))
     };
     let new = executed[begun..].iter().map(words);

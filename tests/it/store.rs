@@ -23,6 +23,7 @@ use assent_model::approval::{
     PromptDetails, RequestKind,
 };
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
+use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::client_secret::{ClientSecret, ClientSecrets};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, DeviceKey, Enrolment};
@@ -198,6 +199,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
                 browser: "Firefox".to_owned(),
                 ..BrowserContext::default()
             },
+            details: DetailsTexts::default(),
         },
         requested_at: NOW,
         expires_at: NOW + Duration::from_secs(120),
@@ -222,6 +224,7 @@ pub fn audited(pauses: &[u64]) -> AuditNote {
     AuditNote {
         entry: entry(Event::SignInDenied),
         cooldown: (pause, entry(Event::CooldownStarted)),
+        receipt: None,
     }
 }
 

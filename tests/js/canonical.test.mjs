@@ -134,6 +134,17 @@ test('the text for a protected action differs from that for a sign-in, and conta
   assert.deepEqual([...lines.slice(1, 10), ...lines.slice(11)], signIn.split('\n').slice(1));
 });
 
+test('each authorization detail has a line of its own', () => {
+  const details = ['Pay \u20685.00\u2069 EUR to \u2068Bob\u2069', 'a\nnumber: "00"'];
+  const shown = { issuer: ISSUER, device: 'd1', request: { ...REQUEST, details } };
+  const expected = ['detail: "Pay \u20685.00\u2069 EUR to \u2068Bob\u2069"', 'detail: "a\\nnumber: \\"00\\""'];
+  const text = canonical.approvalText({ ...shown, decision: 'approve', number: '07' });
+  assert.deepEqual(text.split('\n').slice(10), [...expected, 'decision: "approve"', 'number: "07"']);
+  assert.deepEqual(canonical.sameBrowserText(shown).split('\n').slice(10), [...expected, 'decision: "approve"']);
+  const plain = { ...shown, request: REQUEST };
+  assert.equal(canonical.notMeText(shown), canonical.notMeText(plain));
+});
+
 test('a report has its own text, without a decision and a number', () => {
   const text = canonical.notMeText({ issuer: ISSUER, device: 'd1', request: REQUEST });
   assert.equal(

@@ -47,6 +47,8 @@ const PAGES = [
   ['/admin/applications', 'Anwendungen'],
   ['/admin/applications/new', 'Anwendung verbinden'],
   ['/admin/applications/new?kind=web', /./],
+  ['/admin/applications/registration-tokens', 'Registrierungstoken'],
+  ['/admin/applications/registration-tokens/new', 'Registrierungstoken erstellen'],
   [application, /Books/],
   [`${application}/settings`, /Books/],
   [`${application}/credentials`, /Books/],

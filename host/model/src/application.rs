@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::administration::AdminScopes;
+use crate::authorization_details::name::TypeName;
+use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::client_secret::ClientSecrets;
 use crate::clock::Timestamp;
@@ -344,6 +346,10 @@ impl RegisteredApplication {
 pub struct OidcSettings {
     /// Whether users can sign in to the application, and its tokens are valid.
     pub enabled: bool,
+    /// Whether the application is disabled because it registered or changed itself, and no administrator has decided
+    /// since then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub awaits_approval: bool,
     /// Web application, SPA or native app.
     pub application_type: ApplicationType,
     /// The redirect URIs.
@@ -367,6 +373,12 @@ pub struct OidcSettings {
     /// Whether each authorization request must be a signed request object (RFC 9101).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_signed_request_object: bool,
+    /// The only algorithm of its request objects; `None`: each supported one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_object_algorithm: Option<ClientAlgorithm>,
+    /// The only algorithm of its assertions with a key; `None`: each supported one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assertion_algorithm: Option<ClientAlgorithm>,
     /// The security profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security_profile: Option<SecurityProfile>,
@@ -417,6 +429,9 @@ pub struct OidcSettings {
     /// The key to which access tokens are bound.
     #[serde(default, skip_serializing_if = "SenderConstraint::is_default")]
     pub sender_constraint: SenderConstraint,
+    /// The types of authorization details that the application may request (RFC 9396 section 10).
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub authorization_details_types: BTreeSet<TypeName>,
     /// The permissions of the application in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
@@ -427,6 +442,7 @@ impl OidcSettings {
     pub fn new(application_type: ApplicationType) -> Self {
         Self {
             enabled: true,
+            awaits_approval: false,
             application_type,
             redirect_uris: Vec::new(),
             post_logout_redirect_uris: Vec::new(),
@@ -436,6 +452,8 @@ impl OidcSettings {
             request_keys: None,
             request_uris: Vec::new(),
             require_signed_request_object: false,
+            request_object_algorithm: None,
+            assertion_algorithm: None,
             security_profile: None,
             id_token_algorithm: SigningAlgorithm::default(),
             slim_id_token: false,
@@ -455,6 +473,7 @@ impl OidcSettings {
             userinfo_algorithm: None,
             introspection_algorithm: None,
             sender_constraint: SenderConstraint::default(),
+            authorization_details_types: BTreeSet::new(),
             admin_scopes: AdminScopes::default(),
         }
     }

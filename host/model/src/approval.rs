@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::action_approval::ActionOutline;
+use crate::authorization_details::requested::DetailsTexts;
 use crate::backchannel::BindingMessage;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
@@ -104,6 +105,9 @@ pub struct PromptDetails {
     pub account: String,
     /// The waiting browser, in English.
     pub browser: BrowserContext,
+    /// The texts of the authorization details of the request.
+    #[serde(default, skip_serializing_if = "DetailsTexts::is_empty")]
+    pub details: DetailsTexts,
 }
 
 /// The stage of an approval. No stage changes back to `Requested`. A report, a withdrawal or a cancellation can replace

@@ -102,6 +102,15 @@ impl RegistrationLimits {
             let expected = "the initial access token permits other hosts";
             return Some(RegistrationViolation::new("initiate_login_uri", expected));
         }
+        // The server fetches it.
+        let has_foreign_logo = settings.information.logo_uri.as_ref().is_some_and(|uri| {
+            let host = uri.host_str().unwrap_or_default();
+            !self.redirect_hosts.is_empty() && !self.redirect_hosts.contains(host)
+        });
+        if has_foreign_logo {
+            let expected = "the initial access token permits other hosts";
+            return Some(RegistrationViolation::new("logo_uri", expected));
+        }
         if self.security_profile.is_some() && settings.security_profile != self.security_profile {
             let expected = "the initial access token requires its security profile";
             return Some(RegistrationViolation::new("security_profile", expected));

@@ -65,23 +65,26 @@ pub enum KeyPurpose {
     IdToken(SigningAlgorithm),
     /// Identifies this server to push services (VAPID, RFC 8292): P-256. It has one permanent key.
     Push,
+    /// Signs receipts of approvals, and nothing else: P-256. The public keys are never deleted.
+    Receipt,
 }
 
 impl KeyPurpose {
     /// All purposes.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::IdToken(SigningAlgorithm::Rs256),
         Self::IdToken(SigningAlgorithm::Ps256),
         Self::IdToken(SigningAlgorithm::Es256),
         Self::IdToken(SigningAlgorithm::EdDsa),
         Self::Push,
+        Self::Receipt,
     ];
 
     /// Whether the purpose has a key from the first start. The keys of other purposes are created at their first use.
     pub const fn has_key_at_start(self) -> bool {
         match self {
             Self::IdToken(algorithm) => algorithm.has_key_at_start(),
-            Self::Push => true,
+            Self::Push | Self::Receipt => true,
         }
     }
 
@@ -93,6 +96,7 @@ impl KeyPurpose {
             Self::IdToken(SigningAlgorithm::Es256) => "id_token_es256",
             Self::IdToken(SigningAlgorithm::EdDsa) => "id_token_eddsa",
             Self::Push => "push",
+            Self::Receipt => "receipt",
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::authorization_details::requested::AuthorizationDetails;
 use crate::claims_request::ClaimsRequest;
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeviceId, Did, FamilyId, LoginId, SessionId};
@@ -318,7 +319,7 @@ pub struct AuthorizationRequest {
     pub nonce: Option<String>,
     /// The PKCE challenge.
     pub code_challenge: Option<CodeChallenge>,
-    /// `prompt=login`, or `max_age=0`: an existing session is not sufficient.
+    /// `prompt=login`, `max_age=0`, or authorization details: an existing session is not sufficient.
     pub fresh_login: bool,
     /// `max_age`, in seconds.
     pub max_age: Option<u32>,
@@ -345,6 +346,9 @@ pub struct AuthorizationRequest {
     /// The pushed request of which this is the content. Its answer uses it up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pushed: Option<PushedRequestUse>,
+    /// What the application asks the user to permit (`authorization_details`, RFC 9396).
+    #[serde(default, skip_serializing_if = "AuthorizationDetails::is_empty")]
+    pub authorization_details: AuthorizationDetails,
 }
 
 /// The use of a pushed request (RFC 9126): only one sign-in answers it.
@@ -380,8 +384,12 @@ impl AuthorizationRequest {
     }
 
     /// Whether this `acr` satisfies the application's essential requirements (OpenID Connect Core section 5.5.1.1).
-    /// Voluntary requirements, including all `acr_values`, have no effect.
+    /// Voluntary requirements, including all `acr_values`, have no effect. Only a device shows authorization details,
+    /// and signs them.
     pub fn admits(&self, acr: Acr) -> bool {
+        if acr != Acr::Device && !self.authorization_details.is_empty() {
+            return false;
+        }
         let acr = json!(acr.as_str());
         self.claims
             .requirements_of("acr")

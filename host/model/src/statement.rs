@@ -68,6 +68,8 @@ pub struct ApprovalStatement<'a> {
     pub application_name: &'a str,
     /// What the user decides about.
     pub subject: StatementSubject<'a>,
+    /// The texts of the authorization details, if the request has some.
+    pub details: &'a [String],
     /// The name of the account.
     pub account: &'a str,
     /// The approximate location of the browser.
@@ -109,8 +111,8 @@ pub enum Binding<'a> {
 
 impl ApprovalStatement<'_> {
     /// Returns the text to sign. The texts for a sign-in, a protected action and a back-channel request always differ,
-    /// and a text without a number from one with a number. A report ("This was not me") has its own text, without a number and a
-    /// summary.
+    /// and a text without a number from one with a number. Each authorization detail has a line. A report ("This was
+    /// not me") has its own text, without a number, a subject and details.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", json_string(self.issuer)),
@@ -138,6 +140,8 @@ impl ApprovalStatement<'_> {
                 "assent-backchannel-v1"
             }
         };
+        let details = self.details.iter();
+        values.extend(details.map(|text| ("detail", json_string(text))));
         values.push(("decision", json_string(self.decision.as_str())));
         let purpose = match self.binding {
             Binding::SameBrowser => "assent-same-browser-v1",
@@ -239,14 +243,14 @@ fn lines(purpose: &str, values: &[(&str, String)]) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_signed_text_contains_each_displayed_value() {
-        let statement = ApprovalStatement {
+    fn statement() -> ApprovalStatement<'static> {
+        ApprovalStatement {
             issuer: "https://id.example/oidc",
             request: ApprovalId::from_bytes([1; 16]),
             device: DeviceId::from_bytes([2; 16]),
             application: "did:key:z6MkTest",
             subject: StatementSubject::SignIn,
+            details: &[],
             application_name: "Books \"R\" Us\nnumber: \"99\"",
             account: "ada",
             place: "192.0.2.7",
@@ -254,7 +258,12 @@ mod tests {
             expires: Timestamp::from_seconds(1_800_000_000),
             decision: Decision::Approve,
             binding: Binding::Number("42"),
-        };
+        }
+    }
+
+    #[test]
+    fn the_signed_text_contains_each_displayed_value() {
+        let statement = statement();
         assert_eq!(
             statement.text(),
             "assent-approval-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
@@ -278,6 +287,53 @@ mod tests {
             [&signed[1..10], &signed[11..]].concat(),
             sign_in.split('\n').skip(1).collect::<Vec<_>>()
         );
+        let details = [
+            "Pay \u{2068}5\u{2069} EUR".to_owned(),
+            "a\nnumber: \"00\"".to_owned(),
+        ];
+        let detailed = ApprovalStatement {
+            details: &details,
+            ..statement
+        }
+        .text();
+        let signed: Vec<&str> = detailed.split('\n').collect();
+        assert_eq!(signed[0], "assent-approval-v1");
+        assert_eq!(
+            signed[10..],
+            [
+                "detail: \"Pay \u{2068}5\u{2069} EUR\"",
+                "detail: \"a\\nnumber: \\\"00\\\"\"",
+                "decision: \"approve\"",
+                "number: \"42\""
+            ]
+        );
+        let same_browser = ApprovalStatement {
+            binding: Binding::SameBrowser,
+            ..statement
+        }
+        .text();
+        let signed: Vec<&str> = same_browser.split('\n').collect();
+        assert_eq!(signed[0], "assent-same-browser-v1");
+        assert_eq!(signed[10], "decision: \"approve\"");
+        assert_eq!(signed.len(), 11);
+        let report = ApprovalStatement {
+            decision: Decision::Report,
+            details: &details,
+            binding: Binding::Number(""),
+            ..statement
+        };
+        assert_eq!(
+            report.text(),
+            "assent-report-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
+             device: \"02020202020202020202020202020202\"\napplication: \"did:key:z6MkTest\"\n\
+             application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
+             browser: \"Firefox on Linux\"\nexpires: 1800000000"
+        );
+    }
+
+    #[test]
+    fn the_signed_text_of_a_back_channel_request_has_its_message_and_scopes() {
+        let statement = statement();
         let scopes = [
             "Confirm your identity".to_owned(),
             "See \"all\"\nscope: \"none\"".to_owned(),
@@ -302,27 +358,6 @@ mod tests {
                 "decision: \"approve\"",
                 "number: \"\"",
             ]
-        );
-        let same_browser = ApprovalStatement {
-            binding: Binding::SameBrowser,
-            ..statement
-        }
-        .text();
-        let signed: Vec<&str> = same_browser.split('\n').collect();
-        assert_eq!(signed[0], "assent-same-browser-v1");
-        assert_eq!(signed[10], "decision: \"approve\"");
-        assert_eq!(signed.len(), 11);
-        let report = ApprovalStatement {
-            decision: Decision::Report,
-            binding: Binding::Number(""),
-            ..statement
-        };
-        assert_eq!(
-            report.text(),
-            "assent-report-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
-             device: \"02020202020202020202020202020202\"\napplication: \"did:key:z6MkTest\"\n\
-             application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
-             browser: \"Firefox on Linux\"\nexpires: 1800000000"
         );
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::administration::AdminScopes;
+use crate::authorization_details::granted::{DetailsSelection, GrantedDetails};
 use crate::claims_request::ClaimsRequest;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Did, FamilyId, SessionId, TokenId, UserId};
@@ -98,6 +99,9 @@ pub struct GrantContext {
     /// The DPoP key that the client must prove to hold when it exchanges the code (RFC 9449 section 10).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dpop_key: Option<KeyThumbprint>,
+    /// The authorization details that the user granted (RFC 9396).
+    #[serde(default, skip_serializing_if = "GrantedDetails::is_empty")]
+    pub authorization_details: GrantedDetails,
 }
 
 /// The permissions of an access token. A token for the admin API is valid nowhere else.
@@ -149,6 +153,8 @@ pub struct AccessGrant {
     pub source: TokenSource,
     /// The permissions.
     pub scopes: TokenScopes,
+    /// The elements of its family's authorization details that it has.
+    pub details: DetailsSelection,
     /// The key that its bearer must prove to hold.
     pub binding: Option<TokenBinding>,
     /// The time of issue.

@@ -7,9 +7,10 @@ use quote::ToTokens;
 use syn::{Expr, ImplItem, Item, Pat};
 
 use crate::markdown::{code, heading, prose, table};
-use crate::sources::{doc_text, entries, literal};
+use crate::sources::{doc_text, entries, literal, snake_case};
 
 const OAUTH: &str = "host/server/src/oidc/error.rs";
+const REGISTRATION: &str = "host/server/src/oidc/registration/error.rs";
 const PROBLEMS: &str = "host/server/src/http/problem.rs";
 const AUTHENTICATOR: &str = "host/server/src/http/devices/error_code.rs";
 
@@ -38,17 +39,23 @@ pub(crate) fn page(root: &Path) -> anyhow::Result<String> {
         });
     let token = oauth_errors(&root.join(OAUTH), "TokenError")?;
     let authorization = oauth_errors(&root.join(OAUTH), "AuthorizeErrorCode")?;
+    let registration = oauth_errors(&root.join(REGISTRATION), "RegistrationError")?;
+    let sources = format!("{OAUTH}, {REGISTRATION}, {PROBLEMS} and {AUTHENTICATOR}");
     Ok([
-        heading("Errors", &format!("{OAUTH}, {PROBLEMS} and {AUTHENTICATOR}")).as_str(),
+        heading("Errors", &sources).as_str(),
         "Each response has a request id in `x-request-id`. The log has the same id, and so has the page that a \
          browser shows. Numbers in a meaning mark alternatives: one of them applies.\n\n",
-        "## Token, introspection and revocation endpoint\n\nThe body is JSON with `error` and `error_description` \
-         (RFC 6749 section 5.2).\n\n",
+        "## Token, introspection, revocation and pushed request endpoint\n\nThe body is JSON with `error` and \
+         `error_description` (RFC 6749 section 5.2). The endpoint for pushed authorization requests also returns the \
+         errors of the authorization endpoint, with status 400 (RFC 9126 section 2.3).\n\n",
         &table(["`error`", "Meaning"], token),
         "## Authorization endpoint\n\nThe browser returns to the application with `error` and `error_description` \
          (RFC 6749 section 4.1.2.1, OpenID Connect Core section 3.1.2.6). If the redirect URI is not one of the \
          application, the browser stays at Assent and shows a page.\n\n",
         &table(["`error`", "Meaning"], authorization),
+        "## Client registration\n\nThe body is JSON with `error` and `error_description` (RFC 7591 section 3.2.2). \
+         [Let applications register themselves](../developers/registration.md#errors) has the status of each.\n\n",
+        &table(["`error`", "Meaning"], registration),
         "## Admin API\n\nThe body has the media type `application/problem+json` (RFC 9457). `type` is one of these, \
          `detail` says what is wrong, and `errors` names the values that are not valid.\n\n",
         &table(["`type`", "Status", "`title`", "Meaning"], problems),
@@ -129,18 +136,6 @@ fn oauth_errors(file: &Path, name: &str) -> anyhow::Result<Vec<[String; 2]>> {
     Ok(rows
         .map(|(error, cases)| [code(&error), alternatives(&cases)])
         .collect())
-}
-
-/// The text that strum derives from the name of a variant with `serialize_all = "snake_case"`.
-fn snake_case(name: &str) -> String {
-    let mut text = String::new();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() && !text.is_empty() {
-            text.push('_');
-        }
-        text.push(letter.to_ascii_lowercase());
-    }
-    text
 }
 
 /// The meanings of an error, of which one applies: each is one or more sentences.

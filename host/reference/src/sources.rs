@@ -115,6 +115,18 @@ pub(crate) fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
+/// The text that strum derives from the name of a variant with `serialize_all = "snake_case"`.
+pub(crate) fn snake_case(name: &str) -> String {
+    let mut text = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !text.is_empty() {
+            text.push('_');
+        }
+        text.push(letter.to_ascii_lowercase());
+    }
+    text
+}
+
 /// The text of doc comments.
 pub(crate) fn doc_text(attributes: &[syn::Attribute]) -> String {
     let lines = attributes

@@ -21,6 +21,7 @@ use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::domain::operations::telemetry::span_sampler::SpanSampler;
 use crate::domain::operations::traffic::admission::Admission;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
+use crate::domain::sign_in::details_types::DetailsTypeNames;
 use crate::geoip::GeoIp;
 use crate::keys::client_authorities::ClientAuthorities;
 use crate::keys::{KeyError, KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
@@ -114,13 +115,7 @@ pub async fn compose(
         key: Arc::clone(&push_key),
         clock: Arc::clone(&clock),
     });
-    let compiled = match &settings.plugins.compiled_folder {
-        Some(folder) => Some(CompilationCache::new(
-            folder.clone(),
-            opened.root.derive("compiled plugins", b"")?.into(),
-        )),
-        None => None,
-    };
+    let compiled = compilation_cache(&settings, &opened)?;
     let specs = plugin_specs(&settings.plugins)?;
     let plugins = Plugins::load(
         specs,
@@ -142,6 +137,7 @@ pub async fn compose(
         Some(_) => SpanSampler::new(settings.telemetry.traced_share),
         None => SpanSampler::default(),
     };
+    let details_types = DetailsTypeNames::new(store.details_type_names().await?);
     let under_way = Arc::clone(store.requests_under_way());
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
@@ -154,6 +150,8 @@ pub async fn compose(
         saml_keys: crate::keys::saml::OpenKeys::default(),
         used_proofs: domain::operations::traffic::used_proofs::UsedProofs::default(),
         fetched_keys: domain::keys::fetched_keys::FetchedKeys::default(),
+        fetched_objects: domain::fetched_objects::FetchedObjects::default(),
+        details_types,
         passkeys,
         store,
         master_keys: opened.master,
@@ -186,6 +184,18 @@ pub async fn compose(
         clock,
         entropy,
     }))
+}
+
+/// Returns the folder of compiled plugins, which a key of the root secret authenticates; `None` without the setting.
+fn compilation_cache(
+    settings: &Settings,
+    opened: &OpenedKeys,
+) -> Result<Option<CompilationCache>, StartError> {
+    let Some(folder) = &settings.plugins.compiled_folder else {
+        return Ok(None);
+    };
+    let key = opened.root.derive("compiled plugins", b"")?.into();
+    Ok(Some(CompilationCache::new(folder.clone(), key)))
 }
 
 /// Returns the collector that the settings name. The collector distinguishes the runs of the server by a random

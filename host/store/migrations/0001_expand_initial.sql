@@ -150,6 +150,15 @@ CREATE TABLE application_use (
 --sqlite WITHOUT ROWID
 ;
 
+-- The types of authorization details (RFC 9396).
+CREATE TABLE authorization_details_types (
+    name       TEXT   NOT NULL PRIMARY KEY,
+    -- JSON: the name, the schema and the template of each language.
+    definition TEXT   NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL
+);
+
 -- Initial access tokens, with which applications register themselves (RFC 7591).
 CREATE TABLE registration_tokens (
     id          TEXT   NOT NULL PRIMARY KEY,
@@ -683,6 +692,23 @@ CREATE TABLE reports (
 CREATE INDEX reports_by_user ON reports (user_id, id);
 CREATE INDEX reports_open ON reports (id) WHERE settled_at IS NULL;
 CREATE INDEX reports_settled ON reports (settled_at) WHERE settled_at IS NOT NULL;
+
+-- Receipts: the signed evidence of answers. A report of a denied request replaces the receipt of the denial.
+CREATE TABLE receipts (
+    -- The id of the approval request, which retention deletes before.
+    id         TEXT   NOT NULL PRIMARY KEY,
+    user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    -- The user that the protected action concerns, and the digests of the names in it, separated by spaces, as in action_approvals. The
+    -- erasure of such a user deletes the row, because the signed text has the name.
+    about_user TEXT,
+    names      TEXT,
+    decided_at BIGINT NOT NULL,
+    -- The receipt: a JWS in the compact form.
+    receipt    TEXT   NOT NULL
+);
+CREATE INDEX receipts_by_user ON receipts (user_id);
+CREATE INDEX receipts_by_about_user ON receipts (about_user) WHERE about_user IS NOT NULL;
+CREATE INDEX receipts_with_names ON receipts (id) WHERE names IS NOT NULL;
 
 -- Changes that waiting requests of any instance wait for. Each instance polls the table while requests wait. Retention deletes the
 -- rows after some minutes.

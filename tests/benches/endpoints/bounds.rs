@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 use axum::body::Bytes;
 use axum::routing::{get, post};
 use axum::{Form, Router};
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use josekit::jws::{ES256, JwsSigner, JwsVerifier};
 use openssl::hash::MessageDigest;
 use openssl::pkey::PKey;
 use openssl::rsa::Rsa;
@@ -22,25 +25,27 @@ use super::server::on_its_core;
 /// there.
 const WORK: Duration = Duration::from_micros(30);
 
-const RSA: &str = "rsa-signatures";
+const SIGNATURES: &str = "rsa-signatures";
+const VERIFICATIONS: &str = "es256-verifications";
 const FORM_POST: &str = "form-post";
 
 /// Returns whether this is the second process.
 pub fn is_selected() -> bool {
-    std::env::args().any(|argument| argument == RSA || argument == FORM_POST)
+    let names = [SIGNATURES, VERIFICATIONS, FORM_POST];
+    std::env::args().any(|argument| names.contains(&argument.as_str()))
 }
 
 /// Runs the measurement or the server that the arguments select.
 pub fn run() {
     let mut arguments = std::env::args().skip(1);
-    match arguments.next().as_deref() {
-        Some(RSA) => {
-            let millis = arguments
-                .next()
-                .and_then(|text| text.parse().ok())
-                .expect("a time");
-            println!("{}", sign_for(Duration::from_millis(millis)));
-        }
+    let name = arguments.next();
+    let mut length = || {
+        let millis = arguments.next().and_then(|text| text.parse().ok());
+        Duration::from_millis(millis.expect("a time"))
+    };
+    match name.as_deref() {
+        Some(SIGNATURES) => println!("{}", sign_for(length())),
+        Some(VERIFICATIONS) => println!("{}", verify_for(length())),
         _ => serve_form_post(),
     }
 }
@@ -56,7 +61,18 @@ fn again(arguments: &[&str]) -> Command {
 
 /// Measures consecutive bare RSA-2048 signatures.
 pub async fn rsa_signatures(length: Duration) -> Load {
-    let output = again(&[RSA, &length.as_millis().to_string()])
+    operations(SIGNATURES, length).await
+}
+
+/// Measures consecutive bare ES256 verifications by the library that verifies DPoP proofs in Assent. The key is
+/// already in the form that the library needs, though that of a proof is not.
+pub async fn es256_verifications(length: Duration) -> Load {
+    operations(VERIFICATIONS, length).await
+}
+
+/// Counts the operations of the second process.
+async fn operations(name: &str, length: Duration) -> Load {
+    let output = again(&[name, &length.as_millis().to_string()])
         .output()
         .await
         .expect("run");
@@ -79,6 +95,22 @@ fn sign_for(length: Duration) -> u64 {
     while start.elapsed() < length {
         let mut signer = Signer::new(MessageDigest::sha256(), &key).expect("a signer");
         signer.sign_oneshot_to_vec(&message).expect("a signature");
+        count += 1;
+    }
+    count
+}
+
+fn verify_for(length: Duration) -> u64 {
+    let key = Jwk::generate_ec_key(EcCurve::P256).expect("a key");
+    // As long as the header and the claims of a proof.
+    let message = [b'a'; 450];
+    let signer = ES256.signer_from_jwk(&key).expect("a signer");
+    let signature = signer.sign(&message).expect("a signature");
+    let public = key.to_public_key().expect("a key");
+    let verifier = ES256.verifier_from_jwk(&public).expect("a verifier");
+    let (mut count, start) = (0, Instant::now());
+    while start.elapsed() < length {
+        verifier.verify(&message, &signature).expect("valid");
         count += 1;
     }
     count

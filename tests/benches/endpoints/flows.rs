@@ -1,4 +1,4 @@
-//! The complete flows that users wait for: a sign-in with a session, in both protocols.
+//! The complete flows that users wait for: a sign-in with a session, in both protocols, and with a pushed request.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -10,9 +10,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
+use url::form_urlencoded;
 use url::form_urlencoded::byte_serialize;
 
-use super::load::{Caller, Post, Response};
+use super::load::{Caller, Post, Response, get};
 
 /// An authorization request that a session answers, followed by the exchange of the code.
 pub struct SessionSignIn {
@@ -50,6 +51,47 @@ impl Caller for SessionSignIn {
     }
 }
 
+/// The same, with the authorization request pushed before (RFC 9126).
+pub struct PushedSignIn {
+    /// The request that pushes it.
+    pub push: Rc<str>,
+    pub address: SocketAddr,
+    pub cookies: String,
+    pub client_id: String,
+    /// The sign-in that follows.
+    pub sign_in: SessionSignIn,
+    pub is_pushed: bool,
+}
+
+impl Caller for PushedSignIn {
+    fn next(&mut self) -> Option<Rc<str>> {
+        match self.is_pushed {
+            true => self.sign_in.next(),
+            false => Some(Rc::clone(&self.push)),
+        }
+    }
+
+    fn answered(&mut self, response: Response<'_>) -> bool {
+        if self.is_pushed {
+            let is_complete = self.sign_in.answered(response);
+            self.is_pushed = !is_complete;
+            return is_complete;
+        }
+        let answer: serde_json::Value = serde_json::from_slice(response.body).expect("JSON");
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("client_id", &self.client_id)
+            .append_pair(
+                "request_uri",
+                answer["request_uri"].as_str().expect("a URI"),
+            )
+            .finish();
+        let path = format!("/oidc/auth?{query}");
+        self.sign_in.request = get(self.address, &path, &self.cookies).into();
+        self.is_pushed = true;
+        false
+    }
+}
+
 /// A SAML AuthnRequest with the HTTP-Redirect binding, until the page that posts the response.
 pub struct SamlSignOn {
     pub address: SocketAddr,
@@ -62,11 +104,7 @@ pub struct SamlSignOn {
 
 impl SamlSignOn {
     fn get(&self, path: &str) -> Rc<str> {
-        format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nCookie: {}\r\n\r\n",
-            self.address, self.cookies
-        )
-        .into()
+        get(self.address, path, &self.cookies).into()
     }
 }
 

@@ -128,16 +128,17 @@ pub struct Refreshing {
     pub post: Post,
 }
 
+impl Refreshing {
+    /// Returns the next request, with an additional header line.
+    pub fn request(&self, header: &str) -> Rc<str> {
+        let form = format!("grant_type=refresh_token&refresh_token={}", self.token);
+        self.post.with_header(header, &form).into()
+    }
+}
+
 impl Caller for Refreshing {
     fn next(&mut self) -> Option<Rc<str>> {
-        Some(
-            self.post
-                .with(&format!(
-                    "grant_type=refresh_token&refresh_token={}",
-                    self.token
-                ))
-                .into(),
-        )
+        Some(self.request(""))
     }
 
     fn answered(&mut self, response: Response<'_>) -> bool {
@@ -164,8 +165,19 @@ impl Post {
 
     /// Returns the request with this body.
     pub fn with(&self, body: &str) -> String {
-        format!("{}Content-Length: {}\r\n\r\n{body}", self.0, body.len())
+        self.with_header("", body)
     }
+
+    /// Returns the request with this body and an additional header line.
+    pub fn with_header(&self, header: &str, body: &str) -> String {
+        let (head, length) = (&self.0, body.len());
+        format!("{head}{header}Content-Length: {length}\r\n\r\n{body}")
+    }
+}
+
+/// Returns a browser's request.
+pub fn get(address: SocketAddr, path: &str, cookies: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookies}\r\n\r\n")
 }
 
 /// A server that receives the requests.
@@ -248,8 +260,9 @@ impl Connection {
         while self.buffer.len() < head + length {
             self.read().await;
         }
+        let expected = [b"HTTP/1.1 200 ", b"HTTP/1.1 201 ", b"HTTP/1.1 303 "];
         assert!(
-            self.buffer.starts_with(b"HTTP/1.1 200 ") || self.buffer.starts_with(b"HTTP/1.1 303 "),
+            expected.iter().any(|line| self.buffer.starts_with(*line)),
             "{}",
             String::from_utf8_lossy(&self.buffer)
         );

@@ -9,130 +9,36 @@
 //!
 //! Then it compares PostgreSQL behind a network with a round trip of half a millisecond with SQLite, and a database
 //! with the history of a large installation with an empty one. It also compares two instances with one, each with the
-//! same share of the core. Last, it compares instances that export traces with one that does not.
+//! same share of the core. It compares requests with a DPoP proof, and sign-ins with a pushed request, with those
+//! without. Last, it compares instances that export traces with one that does not.
 
 mod bounds;
 mod delay;
 mod flows;
 mod growth;
 mod load;
+mod proofs;
 mod quota;
+mod security;
 mod server;
+mod setup;
+mod subject;
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use assent_tests::harness::{Admin, Application, Browser, Database, DatabaseUrl, VERIFIER};
-use reqwest::Method;
-use serde_json::{Value, json};
+use assent_tests::harness::{Database, DatabaseUrl};
 
 use bounds::FormPost;
-use flows::{SamlSignOn, SessionSignIn};
-use load::{Exchanging, Load, Refreshing, Requests, Same};
+use load::Load;
 use server::Server;
+use setup::{CONNECTIONS, LENGTH, Setup, same};
+use subject::{Bound, Subject};
 
-/// The most connections that each send one request after the other.
-const CONNECTIONS: usize = 64;
 /// The rounds of each measurement. The measurements take turns.
 const ROUNDS: u32 = 5;
 /// The rounds of each measurement with one connection.
 const LONELY_ROUNDS: u32 = 2;
-/// The duration of one measurement.
-const LENGTH: Duration = Duration::from_millis(1500);
-/// The number of exchanged codes in one round.
-const CODES: usize = 1000;
-/// The signed-in users, one for each connection, because two browsers have no common session.
-const PEOPLE: usize = CONNECTIONS;
-
-/// The entity ID of the SAML service provider.
-const SP: &str = "https://sp.example/saml";
-
-/// A measured endpoint or flow.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Subject {
-    SessionSignIn,
-    CodeExchange,
-    Refresh,
-    SamlSignOn,
-    SamlMetadata,
-    Introspection,
-    UserInfo,
-    FirstUserInfo,
-    ClientCredentials,
-    Discovery,
-    KeySet,
-}
-
-/// The bound of an endpoint on the same core.
-#[derive(Clone, Copy, PartialEq)]
-enum Bound {
-    /// The cost of this number of RSA-2048 signatures.
-    Signatures(f64),
-    /// A trivial form POST.
-    Post,
-    /// A trivial GET.
-    Get,
-}
-
-impl Subject {
-    const ALL: [Self; 11] = [
-        Self::SessionSignIn,
-        Self::CodeExchange,
-        Self::Refresh,
-        Self::SamlSignOn,
-        Self::SamlMetadata,
-        Self::Introspection,
-        Self::UserInfo,
-        Self::FirstUserInfo,
-        Self::ClientCredentials,
-        Self::Discovery,
-        Self::KeySet,
-    ];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::SessionSignIn => "sign-in with a session",
-            Self::CodeExchange => "code exchange, RS256",
-            Self::Refresh => "refresh",
-            Self::SamlSignOn => "SAML sign-on",
-            Self::SamlMetadata => "SAML metadata",
-            Self::Introspection => "introspection",
-            Self::UserInfo => "UserInfo",
-            Self::FirstUserInfo => "UserInfo, asked once",
-            Self::ClientCredentials => "client_credentials",
-            Self::Discovery => "discovery",
-            Self::KeySet => "JWKS",
-        }
-    }
-
-    const fn bound(self) -> Bound {
-        match self {
-            Self::SessionSignIn | Self::CodeExchange | Self::Refresh => Bound::Signatures(1.0),
-            Self::SamlSignOn => Bound::Signatures(2.0),
-            Self::Introspection
-            | Self::UserInfo
-            | Self::FirstUserInfo
-            | Self::ClientCredentials => Bound::Post,
-            Self::SamlMetadata | Self::Discovery | Self::KeySet => Bound::Get,
-        }
-    }
-
-    /// Returns the goal, if there is one: the share of the bound, in percent.
-    const fn goal(self) -> Option<f64> {
-        Some(match self {
-            Self::SessionSignIn => 40.0,
-            Self::Refresh => 55.0,
-            Self::SamlSignOn => 50.0,
-            Self::Introspection => 27.0,
-            Self::UserInfo => 30.0,
-            Self::ClientCredentials => 28.0,
-            Self::SamlMetadata => 70.0,
-            Self::Discovery | Self::KeySet => 74.0,
-            Self::CodeExchange | Self::FirstUserInfo => return None,
-        })
-    }
-}
 
 /// The goal for the throughput on PostgreSQL behind a network, in percent of that on SQLite.
 const DISTANT_GOAL: f64 = 85.0;
@@ -165,6 +71,9 @@ fn main() {
             if is_selected(&format!("growth {backend:?}")) {
                 measure_growth(backend).await;
             }
+        }
+        for backend in [Backend::Sqlite, Backend::Postgres] {
+            measure_security(backend).await;
         }
         if is_selected("instances") {
             measure_instances().await;
@@ -322,6 +231,26 @@ async fn measure_growth(backend: Backend) {
         large.peak_mib(),
         empty.peak_mib()
     );
+}
+
+/// Compares requests with a DPoP proof, and sign-ins with a pushed request, with those without, as far as they are
+/// selected.
+async fn measure_security(backend: Backend) {
+    let [proofs, pushed] = ["DPoP", "PAR"].map(|name| is_selected(&format!("{name} {backend:?}")));
+    if !proofs && !pushed {
+        return;
+    }
+    println!("\nDPoP and PAR on {backend:?}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = backend.create(folder.path()).await;
+    let server = Server::start(folder.path(), url.url()).await;
+    let setup = Setup::prepare(&server, folder.path()).await;
+    if proofs {
+        security::compare_proofs(&server, &setup).await;
+    }
+    if pushed {
+        security::compare_pushed_requests(&server, &setup).await;
+    }
 }
 
 /// The rounds that compare instances with and without traces. There are more than for other comparisons, because the
@@ -494,263 +423,4 @@ async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Loa
         );
     }
     totals
-}
-
-fn same(request: &str) -> Vec<Same> {
-    vec![Same(request.into()); CONNECTIONS]
-}
-
-/// The signed-in users, and the application that they signed in to.
-struct Setup {
-    address: std::net::SocketAddr,
-    application: Application,
-    service_provider: Value,
-    browsers: Vec<Browser>,
-    /// The CPU time of the server's core for one sign-in with the phone, one at a time.
-    phone_sign_in_cpu: Duration,
-    cookies: Vec<String>,
-    /// One token for each connection.
-    access_tokens: Vec<String>,
-    /// One token for each connection.
-    refresh_tokens: RefCell<Vec<String>>,
-}
-
-impl Setup {
-    async fn prepare(server: &Server, folder: &std::path::Path) -> Self {
-        let admin = Admin {
-            base: server.base.clone(),
-            token: server.admin_token(folder).await,
-        };
-        let application = admin.web_application().await;
-        let service_provider = admin
-            .admin_ok(
-                Method::POST,
-                "/applications",
-                json!({
-                    "protocol": "saml",
-                    "name": "Engines",
-                    "entity_id": SP,
-                    "acs": [{"url": "https://sp.example/acs"}],
-                }),
-            )
-            .await;
-        let engines = Application {
-            id: service_provider["id"].as_str().expect("an id").to_owned(),
-            secret: None,
-            redirect_uri: String::new(),
-        };
-        let mut users = Vec::new();
-        for number in 0..PEOPLE {
-            let user = admin
-                .user_with_account(&format!("person{number}"), application.clone())
-                .await;
-            admin.account(&user.user, &engines).await;
-            users.push((user, Browser::new(&server.base)));
-        }
-        let before = server.cpu();
-        for (user, browser) in &users {
-            user.sign_in(browser).await;
-        }
-        let phone_sign_in_cpu = (server.cpu() - before) / u32::try_from(PEOPLE).expect("few");
-        let mut setup = Self {
-            address: server.address,
-            application,
-            service_provider,
-            cookies: users
-                .iter()
-                .map(|(_, browser)| browser.cookie_header())
-                .collect(),
-            phone_sign_in_cpu,
-            browsers: users.into_iter().map(|(_, browser)| browser).collect(),
-            access_tokens: Vec::new(),
-            refresh_tokens: RefCell::default(),
-        };
-        setup.renew_tokens(server).await;
-        setup
-    }
-
-    /// Replaces the tokens by new ones, because access tokens expire after some minutes.
-    async fn renew_tokens(&mut self, server: &Server) {
-        self.access_tokens.clear();
-        self.refresh_tokens.borrow_mut().clear();
-        for browser in self.browsers.iter().cycle().take(CONNECTIONS) {
-            let tokens = tokens(&self.application, browser, &server.base).await;
-            let token = |name: &str| tokens[name].as_str().expect("a token").to_owned();
-            self.access_tokens.push(token("access_token"));
-            self.refresh_tokens
-                .borrow_mut()
-                .push(token("refresh_token"));
-        }
-    }
-
-    async fn drive(&self, server: &Server, subject: Subject, connections: usize) -> Load {
-        let drive = load::Drive {
-            address: server.address,
-            cpu: &|| server.cpu(),
-            connections,
-        };
-        match subject {
-            Subject::CodeExchange => {
-                let requests = Requests::new(self.exchanges().await);
-                drive
-                    .run(vec![requests; CONNECTIONS], Duration::MAX)
-                    .await
-                    .0
-            }
-            Subject::SessionSignIn => self.sign_ins_by(&drive).await,
-            Subject::SamlSignOn => {
-                let id = self.service_provider["id"].as_str().expect("an id");
-                let callers = self.cookies().map(|cookies| SamlSignOn {
-                    address: self.address,
-                    cookies: cookies.to_owned(),
-                    path: format!("/sso/SingleSignOnService/{id}"),
-                    issuer: SP.to_owned(),
-                    next: None,
-                });
-                drive.run(callers.collect(), LENGTH).await.0
-            }
-            Subject::SamlMetadata => {
-                let id = self.service_provider["id"].as_str().expect("an id");
-                let request = self.get(&format!("/sso/metadata/{id}"));
-                drive.run(same(&request), LENGTH).await.0
-            }
-            Subject::Discovery => {
-                let request = self.get("/oidc/.well-known/openid-configuration");
-                drive.run(same(&request), LENGTH).await.0
-            }
-            Subject::KeySet => drive.run(same(&self.get("/oidc/jwks")), LENGTH).await.0,
-            Subject::Refresh => {
-                let tokens = self.refresh_tokens.take();
-                let refreshing = tokens.into_iter().map(|token| Refreshing {
-                    token,
-                    post: self.post("/oidc/token"),
-                });
-                let (load, refreshed) = drive.run(refreshing.collect(), LENGTH).await;
-                self.refresh_tokens.replace(
-                    refreshed
-                        .into_iter()
-                        .map(|refreshing| refreshing.token)
-                        .collect(),
-                );
-                load
-            }
-            Subject::Introspection => {
-                let post = self.post("/oidc/token/introspection");
-                let requests = self
-                    .access_tokens
-                    .iter()
-                    .map(|token| Same(post.with(&format!("token={token}")).into()));
-                drive.run(requests.collect(), LENGTH).await.0
-            }
-            Subject::UserInfo => {
-                let requests = self.access_tokens.iter();
-                let requests = requests.map(|token| Same(self.user_info(token).into()));
-                drive.run(requests.collect(), LENGTH).await.0
-            }
-            Subject::FirstUserInfo => {
-                let requests = Requests::new(self.exchanges().await);
-                let exchanging = vec![Exchanging::new(requests); CONNECTIONS];
-                let (_, exchanged) = drive.run(exchanging, Duration::MAX).await;
-                let tokens = exchanged.iter().flat_map(|exchanging| &exchanging.tokens);
-                let requests = tokens.map(|token| self.user_info(token)).collect();
-                let requests = vec![Requests::new(requests); CONNECTIONS];
-                drive.run(requests, Duration::MAX).await.0
-            }
-            Subject::ClientCredentials => {
-                drive.run(same(&self.client_credentials()), LENGTH).await.0
-            }
-        }
-    }
-
-    /// Measures sign-ins with a session at this instance.
-    async fn sign_ins(&self, server: &Server) -> Load {
-        self.drive(server, Subject::SessionSignIn, CONNECTIONS)
-            .await
-    }
-
-    async fn sign_ins_by(&self, drive: &load::Drive<'_>) -> Load {
-        let request = self.application.request(&[]);
-        let callers = self.cookies().map(|cookies| SessionSignIn {
-            request: self.get_with(&request, cookies).into(),
-            post: self.post("/oidc/token"),
-            redirect_uri: self.application.redirect_uri.clone(),
-            code: None,
-        });
-        drive.run(callers.collect(), LENGTH).await.0
-    }
-
-    fn user_info(&self, token: &str) -> String {
-        let head = format!("GET /oidc/me HTTP/1.1\r\nHost: {}", self.address);
-        format!("{head}\r\nAuthorization: Bearer {token}\r\n\r\n")
-    }
-
-    fn client_credentials(&self) -> String {
-        self.post("/oidc/token")
-            .with("grant_type=client_credentials")
-    }
-
-    fn get(&self, path: &str) -> String {
-        format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address)
-    }
-
-    fn get_with(&self, path: &str, cookies: &str) -> String {
-        format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nCookie: {cookies}\r\n\r\n",
-            self.address
-        )
-    }
-
-    /// Returns the cookies of a signed-in browser for each connection.
-    fn cookies(&self) -> impl Iterator<Item = &str> {
-        self.cookies
-            .iter()
-            .map(String::as_str)
-            .cycle()
-            .take(CONNECTIONS)
-    }
-
-    fn post(&self, path: &str) -> load::Post {
-        let secret = self.application.secret.as_deref().expect("a secret");
-        load::Post::new(self.address, path, &self.application.id, secret)
-    }
-
-    /// Returns requests that exchange new codes. The sessions return these codes without a prompt.
-    async fn exchanges(&self) -> Vec<String> {
-        let request = self.application.request(&[("prompt", Some("none"))]);
-        let post = self.post("/oidc/token");
-        let redirect =
-            url::form_urlencoded::byte_serialize(self.application.redirect_uri.as_bytes());
-        let redirect: String = redirect.collect();
-        let mut requests = Vec::with_capacity(CODES);
-        while requests.len() < CODES {
-            let pages = futures_util::future::join_all(
-                self.browsers.iter().map(|browser| browser.get(&request)),
-            )
-            .await;
-            requests.extend(pages.iter().map(|page| {
-                let code = page.parameter("code");
-                post.with(&format!(
-                    "grant_type=authorization_code&code={code}&redirect_uri={redirect}&code_verifier={VERIFIER}"
-                ))
-            }));
-        }
-        requests
-    }
-}
-
-/// Returns the tokens of a new token family, with a refresh token.
-async fn tokens(application: &Application, browser: &Browser, base: &str) -> Value {
-    let changes = [
-        ("scope", Some("openid profile email offline_access")),
-        ("prompt", Some("consent")),
-    ];
-    let requested = browser
-        .get(&application.request(&changes))
-        .await
-        .followed()
-        .await;
-    let code = requested.decide("allow").await.parameter("code");
-    let (status, answer) = application.exchange(base, &code, &[]).await;
-    assert!(status.is_success(), "{answer}");
-    answer
 }

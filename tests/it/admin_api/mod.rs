@@ -18,6 +18,7 @@ mod operation;
 mod other_user;
 mod overview;
 mod protected_actions;
+mod receipts;
 mod recipe_member;
 mod reports;
 mod role_changes;

@@ -304,6 +304,7 @@ async fn settled_reports_expire_with_the_audit_log_and_open_ones_stay(database: 
         enrolments: day,
         admin_tokens: day,
         traces: day,
+        receipts: day,
         audit: day,
         streams: &[],
         denials: day,

@@ -269,8 +269,27 @@ async fn applications_of_every_type_are_tested() {
         json!({"application_type": "web", "redirect_uris": ["https://jwt.example/cb"],
                "token_endpoint_auth_method": "private_key_jwt", "jwks": key}),
         json!({"application_type": "web", "redirect_uris": ["https://pair.example/cb"], "subject_type": "pairwise"}),
+        json!({"application_type": "web", "redirect_uris": ["https://bound.example/cb"],
+               "tls_client_certificate_bound_access_tokens": true}),
     ];
-    for (number, mut kind) in kinds.into_iter().enumerate() {
+    // Only the application has its key, so a test sign-in has no request object and no proof.
+    let profiles = [
+        json!({"security_profile": "fapi2"}),
+        json!({"security_profile": "fapi2-message-signing", "require_signed_request_object": true}),
+        json!({"security_profile": "fapi2", "dpop_bound_access_tokens": false,
+               "tls_client_certificate_bound_access_tokens": true}),
+    ];
+    let of_profiles = profiles.into_iter().map(|changes| {
+        let mut kind = json!({
+            "application_type": "web", "redirect_uris": ["https://fapi.example/cb"],
+            "token_endpoint_auth_method": "private_key_jwt", "jwks": key,
+            "dpop_bound_access_tokens": true, "require_pushed_authorization_requests": true,
+            "require_pkce": true, "id_token_signed_response_alg": "ES256",
+        });
+        kind.members_mut().extend(changes.members().clone());
+        kind
+    });
+    for (number, mut kind) in kinds.into_iter().chain(of_profiles).enumerate() {
         kind["name"] = json!(format!("Kind {number}"));
         kind["scopes"] = json!(["openid", "profile", "offline_access"]);
         let (status, created) = host

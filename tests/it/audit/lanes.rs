@@ -370,6 +370,7 @@ async fn rows_of_the_default_partition_are_deleted_before_later_partitions() {
         enrolments: year,
         admin_tokens: year,
         traces: year,
+        receipts: year,
         audit: week,
         streams: &[],
         denials: year,

@@ -276,6 +276,7 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
         enrolments: year,
         admin_tokens: year,
         traces: year,
+        receipts: year,
         audit: Duration::from_secs(60),
         streams: &["syslog"],
         denials: year,

@@ -3,6 +3,7 @@
 mod drill;
 mod migrations;
 mod programs;
+mod receipts;
 mod rejections;
 mod rules;
 

@@ -43,7 +43,7 @@ pub async fn wait_until(what: &str, mut so: impl AsyncFnMut() -> bool) {
 }
 
 /// Returns the next request to a vendor, after the instance has stored it.
-async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
+pub async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     let question = vendor.question(user).await;
     let mut connection = host.connection().await;
     let request = question["request_id"].text().to_owned();

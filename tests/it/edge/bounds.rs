@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use assent_model::clock::Clock;
 use reqwest::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::harness::{Body, Browser, Parsed, Respond, TestHost, http_client, id, in_time};
+use crate::harness::{Body, Browser, Parsed, Respond, TestHost, Text, http_client, id, in_time};
 
 async fn connect(host: &TestHost) -> TcpStream {
     let address = host
@@ -62,6 +63,16 @@ async fn an_oversized_request_head_is_rejected_before_it_ends() {
         "x".repeat(24 * 1024)
     );
     assert_eq!(first_line(&host, usual.as_bytes()).await, "HTTP/1.1 200 OK");
+    // A proxy may send a chain of certificates beside other long headers.
+    let proxied = format!(
+        "GET / HTTP/1.1\r\nhost: localhost\r\nclient-cert-chain: {}\r\nx-large: {}\r\n\r\n",
+        "x".repeat(32 * 1024),
+        "x".repeat(24 * 1024)
+    );
+    assert_eq!(
+        first_line(&host, proxied.as_bytes()).await,
+        "HTTP/1.1 200 OK"
+    );
 }
 
 #[tokio::test]
@@ -385,6 +396,71 @@ async fn application_endpoints_reject_in_json() {
             assert!(body["error_description"].is_string(), "{path} {status}");
         }
     }
+}
+
+/// The registration endpoint accepts larger bodies, in JSON, and its own errors (RFC 7591 section 3.2.2).
+#[tokio::test]
+async fn the_registration_endpoint_rejects_in_json() {
+    let settings = "[oidc.registration]\nenabled = true\n";
+    let host = TestHost::start_with_settings(settings).await;
+    let client = http_client();
+    let url = format!("{}/oidc/register", host.base);
+    let end = Clock::now(&*host.clock) + Duration::from_secs(86_400);
+    let body = serde_json::json!({
+        "name": "Partners", "expires_at": assent::domain::audit::moment_text(end), "quota": 10,
+    });
+    let created = host
+        .admin_ok(Method::POST, "/registration-tokens", body)
+        .await;
+    let token = created["token"].text();
+    let typed = || client.post(&url).header("content-type", "application/json");
+    let chunks =
+        futures_util::stream::iter((0..9).map(|_| Ok::<_, std::io::Error>("x".repeat(8 * 1024))));
+    for (request, status) in [
+        (
+            typed().bearer_auth(token).body("x".repeat(66_000)),
+            StatusCode::PAYLOAD_TOO_LARGE,
+        ),
+        (
+            typed()
+                .bearer_auth(token)
+                .body(reqwest::Body::wrap_stream(chunks)),
+            StatusCode::PAYLOAD_TOO_LARGE,
+        ),
+        (
+            typed().bearer_auth(token).body("no JSON"),
+            StatusCode::BAD_REQUEST,
+        ),
+        (client.get(&url), StatusCode::METHOD_NOT_ALLOWED),
+        (client.put(&url), StatusCode::METHOD_NOT_ALLOWED),
+        (
+            client.post(format!("{url}?{}", "x".repeat(16 * 1024))),
+            StatusCode::URI_TOO_LONG,
+        ),
+        (typed().body("no JSON"), StatusCode::UNAUTHORIZED),
+        (client.post(&url), StatusCode::UNAUTHORIZED),
+        (
+            client.get(format!("{url}/did:key:unknown")),
+            StatusCode::UNAUTHORIZED,
+        ),
+    ] {
+        let answer = request.response().await;
+        assert_eq!(answer.status(), status);
+        assert_eq!(answer.headers()["cache-control"], "no-store", "{status}");
+        assert_eq!(
+            answer.headers()["content-type"],
+            "application/json",
+            "{status}"
+        );
+        assert_eq!(
+            answer.headers().contains_key("allow"),
+            status == StatusCode::METHOD_NOT_ALLOWED
+        );
+        let body: serde_json::Value = answer.read_json().await;
+        assert!(body["error"].is_string(), "{status}: {body}");
+        assert!(body["error_description"].is_string(), "{status}: {body}");
+    }
+    assert_serves(&host).await;
 }
 
 #[tokio::test]

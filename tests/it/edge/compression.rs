@@ -91,6 +91,7 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/oidc/.well-known/openid-configuration", Choice::Document),
     ("/oidc/auth", REDIRECT),
     ("/oidc/jwks", Choice::Document),
+    ("/oidc/receipts/keys", Choice::Document),
     ("/oidc/me", TOKENS),
     ("/oidc/session/end", REDIRECT),
     ("/oidc/token", TOKENS),

@@ -8,9 +8,10 @@ use crate::harness::{Log, Respond, TestHost, Text, http_client, id};
 /// The origin of the single-page application.
 const SPA: &str = "https://books.example";
 /// The endpoints that such an application calls.
-const SHARED: [(&str, &str); 7] = [
+const SHARED: [(&str, &str); 8] = [
     ("GET", "/oidc/.well-known/openid-configuration"),
     ("GET", "/oidc/jwks"),
+    ("GET", "/oidc/receipts/keys"),
     ("GET", "/oidc/me"),
     ("POST", "/oidc/me"),
     ("POST", "/oidc/token"),

@@ -9,7 +9,7 @@ use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey};
 use josekit::jwk::Jwk;
 use josekit::jws::RS256;
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
 use tokio::sync::watch;
 
 use super::*;
@@ -369,4 +369,65 @@ async fn a_rotation_under_load_fails_no_client(database: Database) {
         all.len()
     );
     second.stop().await;
+}
+
+/// The keys of ES256 and EdDSA rotate as the others do, and no token of an application has a key of another algorithm
+/// than its own.
+#[both_databases]
+async fn keys_of_chosen_algorithms_rotate_and_sign_for_no_other_application(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let mut users = Vec::new();
+    for (name, algorithm) in [
+        ("ada", SigningAlgorithm::Rs256),
+        ("bob", SigningAlgorithm::Es256),
+        ("eve", SigningAlgorithm::EdDsa),
+    ] {
+        let user = host
+            .user_with_account(name, host.web_application().await)
+            .await;
+        let path = format!("/applications/{}", user.application.id);
+        let change = json!({"id_token_signed_response_alg": algorithm.to_string()});
+        host.admin_ok(Method::PATCH, &path, change).await;
+        let browser = Browser::new(&host.base);
+        user.sign_in(&browser).await;
+        users.push((user, browser, algorithm));
+    }
+    let mut seen: HashMap<String, HashSet<String>> = HashMap::new();
+    for round in 0..3 {
+        for (user, browser, algorithm) in &users {
+            let code = browser
+                .get(&user.application.request(&[]))
+                .await
+                .parameter("code");
+            let (status, tokens) = user.application.exchange(&host.base, &code, &[]).await;
+            assert_eq!(status, StatusCode::OK, "{database:?}: {tokens}");
+            let id_token = tokens["id_token"].text();
+            let header = jwt_header(id_token);
+            let name = algorithm.to_string();
+            assert_eq!(header["alg"], name.as_str(), "{database:?}");
+            let set: Value = get(format!("{}/jwks", host.issuer()))
+                .await
+                .read_json()
+                .await;
+            let keys = assent::keys::client::keys_of_set(&set).expect("keys");
+            let verified = assent::keys::client::verify(id_token, &keys, &[name.as_str()]);
+            assert!(verified.is_ok(), "{database:?}: {name}");
+            let kids = seen.entry(name.clone()).or_default();
+            let is_new = kids.insert(header["kid"].text().to_owned());
+            let rotates = *algorithm != SigningAlgorithm::Rs256;
+            assert_eq!(is_new, rotates || round == 0, "{database:?}: {name}");
+        }
+        for algorithm in [SigningAlgorithm::Es256, SigningAlgorithm::EdDsa] {
+            let by = &AuditContext::SERVER;
+            let rotated = signing_keys::rotate(&host.host, algorithm, Takeover::Now, by).await;
+            assert!(
+                matches!(rotated, Ok(RotationOutcome::Published(_))),
+                "{database:?}: {rotated:?}"
+            );
+        }
+        host.clock.advance(PUBLICATION_MARGIN);
+    }
+    let all: usize = seen.values().map(HashSet::len).sum();
+    let different: HashSet<&String> = seen.values().flatten().collect();
+    assert_eq!((all, different.len()), (7, 7), "{database:?}: {seen:?}");
 }

@@ -323,6 +323,7 @@ async fn audit_entries_expire_and_invited_users_do_not(database: Database) {
         enrolments: day,
         admin_tokens: day * 1000,
         traces: day,
+        receipts: day,
         audit: day * 30,
         streams: &[],
         denials: day * 30,

@@ -132,6 +132,7 @@ async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
         enrolments: day,
         admin_tokens: day,
         traces: day,
+        receipts: day,
         audit: day,
         streams: &[],
         denials: day,

@@ -57,6 +57,7 @@ impl Statements {
                 "FROM devices",
                 "claim_traces",
                 "client_requests",
+                "authorization_details_types",
                 "run_once",
                 "instances",
                 "leases",

@@ -23,7 +23,7 @@ use crate::harness::{
     in_time, parse_json,
 };
 
-pub(super) const PRIVATE: &str =
+pub const PRIVATE: &str =
     "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
 /// The time without any notification. It is longer than the worker's poll interval.
@@ -31,7 +31,7 @@ const QUIET: Duration = Duration::from_secs(4);
 
 /// The server of an application. The path lists the statuses of its responses in order, for example `503-200`. The last
 /// status repeats. The server never answers requests to `hang`.
-pub(super) struct Receiver {
+pub struct Receiver {
     origin: String,
     arrived: mpsc::UnboundedReceiver<String>,
 }
@@ -43,7 +43,7 @@ struct ReceiverState {
 }
 
 impl Receiver {
-    pub(super) async fn start() -> Self {
+    pub async fn start() -> Self {
         let (sender, arrived) = mpsc::unbounded_channel();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
             .await
@@ -98,7 +98,7 @@ async fn receive(
 }
 
 /// Sets the back-channel logout URI of the application to this path of the receiver.
-pub(super) async fn register(
+pub async fn register(
     host: &TestHost,
     application: &Application,
     receiver: &Receiver,

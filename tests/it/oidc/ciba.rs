@@ -30,7 +30,7 @@ pub(super) async fn permit(host: &Admin, application: &Application) {
 }
 
 /// Starts an instance with Ada, whose application may ask for users.
-pub(super) async fn start(database: Database) -> (TestHost, TestUser) {
+pub async fn start(database: Database) -> (TestHost, TestUser) {
     start_with(database, SETTINGS).await
 }
 
@@ -113,11 +113,7 @@ pub(super) async fn pending(device: &Device) -> PendingRequest {
 }
 
 /// Asks for Ada, approves on her device, and returns the tokens.
-pub(super) async fn approved(
-    host: &TestHost,
-    ada: &TestUser,
-    changes: &[(&str, Option<&str>)],
-) -> Value {
+pub async fn approved(host: &TestHost, ada: &TestUser, changes: &[(&str, Option<&str>)]) -> Value {
     let auth_req_id = asked(host, ada, changes).await;
     let request = pending(&ada.device).await;
     assert_eq!(ada.device.approve(&request, "").await, "approved");

@@ -1,5 +1,6 @@
 //! Proofs of possession (DPoP, RFC 9449). A test of a requirement of the OpenID suite has the name of its module.
 
+mod instances;
 mod negative;
 mod nonces;
 
@@ -57,6 +58,30 @@ async fn refresh(
 ) -> (StatusCode, Value) {
     let form = [("grant_type", "refresh_token"), ("refresh_token", token)];
     ask(base, application, &form, proofs).await
+}
+
+/// Pushes a request with these changes and these `DPoP` headers.
+async fn push(
+    base: &str,
+    application: &Application,
+    changes: &[(&str, Option<&str>)],
+    proofs: &[&str],
+) -> (StatusCode, Value) {
+    let request = application.request(changes);
+    let query = request.split_once('?').expect("a query").1.to_owned();
+    let mut request = http_client()
+        .post(format!("{base}/oidc/par"))
+        .basic_auth(&application.id, application.secret.as_ref())
+        .header("Content-Type", "application/x-www-form-urlencoded");
+    for proof in proofs {
+        request = request.header("DPoP", *proof);
+    }
+    let response = request.body(query).response().await;
+    (response.status(), response.json().await.unwrap_or_default())
+}
+
+fn pushed_requests(host: &TestHost) -> String {
+    format!("{}/par", host.issuer())
 }
 
 fn userinfo(host: &TestHost) -> String {
@@ -156,21 +181,37 @@ async fn tokens_of_every_grant_are_bound_to_the_key(database: Database) {
 
 /// Returns a host, a bound token of Ada, and its key.
 async fn bound_token() -> (TestHost, ProofKey, String) {
-    let (host, ada) = TestHost::start().await.with_ada().await;
+    let host = TestHost::start().await;
+    let (key, token) = bound_token_of(&host).await;
+    (host, key, token)
+}
+
+/// Returns the key of a bound token of Ada at this host, and the token.
+async fn bound_token_of(host: &TestHost) -> (ProofKey, String) {
+    let ada = host.ada().await;
     let key = ProofKey::generate();
     let code = ada.sign_in(&Browser::new(&host.base)).await;
-    let proof = key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+    let proof = key.proof(host, "POST", &token_endpoint(host), json!({}));
     let (_, tokens) = exchange(&host.base, &ada.application, &code, &[&proof]).await;
     let token = tokens["access_token"].text().to_owned();
-    (host, key, token)
+    (key, token)
 }
 
 #[tokio::test]
 async fn access_token_type_header_case_sensitivity() {
     let (host, key, token) = bound_token().await;
-    for scheme in ["DPoP", "dpop", "dPOP", "DPOP"] {
+    for scheme in ["DPoP", "dpop", "dPoP", "dPOP", "DPOP"] {
         let proof = key.proof_with_token(&host, "GET", &userinfo(&host), &token);
         let (status, ..) = me(&host.base, &format!("{scheme} {token}"), &[&proof]).await;
+        assert_eq!(status, StatusCode::OK, "{scheme}");
+    }
+    let bob = host
+        .user_with_account("bob", host.web_application().await)
+        .await;
+    let tokens = bob.tokens(&host, &Browser::new(&host.base)).await;
+    let unbound = tokens["access_token"].text();
+    for scheme in ["Bearer", "bearer", "bEARER", "BEARER"] {
+        let (status, ..) = me(&host.base, &format!("{scheme} {unbound}"), &[]).await;
         assert_eq!(status, StatusCode::OK, "{scheme}");
     }
 }
@@ -248,6 +289,83 @@ async fn check_dpop_proof_nbf_exp() {
         let (status, error, _) = me(&host.base, &format!("DPoP {token}"), &[&proof]).await;
         assert_eq!(status, StatusCode::OK, "{changes}: {error}");
     }
+}
+
+/// Checks that a proof of this age is accepted at the token endpoint, with a pushed request, and at UserInfo.
+async fn accepts_at(seconds: i64) {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let key = ProofKey::generate();
+    let changes = json!({"iat": assent_model::clock::Clock::now(&*host.clock).seconds() + seconds});
+    let proof = key.proof(&host, "POST", &pushed_requests(&host), changes.clone());
+    let (status, pushed) = push(&host.base, &ada.application, &[], &[&proof]).await;
+    assert_eq!(status, StatusCode::CREATED, "{pushed}");
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let proof = key.proof(&host, "POST", &token_endpoint(&host), changes.clone());
+    let (status, tokens) = exchange(&host.base, &ada.application, &code, &[&proof]).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
+    let token = tokens["access_token"].text();
+    let mut changes = changes;
+    changes["ath"] = json!(digest(token));
+    let proof = key.proof(&host, "GET", &userinfo(&host), changes);
+    let (status, ..) = me(&host.base, &format!("DPoP {token}"), &[&proof]).await;
+    assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn ensure_dpopproof_with_iat_10seconds_before_succeeds() {
+    accepts_at(-10).await;
+}
+
+/// The suite signs such a proof and sends it within two seconds.
+#[tokio::test]
+async fn ensure_dpopproof_with_iat_10seconds_after_succeeds() {
+    accepts_at(8).await;
+}
+
+/// The address of a proof is compared with the configured one. A `Host` header that agrees with the proof changes
+/// nothing, and neither does one of a proxy that is not trusted.
+#[tokio::test]
+async fn a_forged_host_does_not_make_a_proof_valid() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let key = ProofKey::generate();
+    let own = [("grant_type", "client_credentials")];
+    for forged in ["evil.example", "localhost"] {
+        for header in ["Host", "X-Forwarded-Host", "Forwarded"] {
+            let address = format!("http://{forged}/oidc/token");
+            let proof = key.proof(&host, "POST", &address, json!({}));
+            let value = match header {
+                "Forwarded" => format!("host={forged};proto=http"),
+                _ => forged.to_owned(),
+            };
+            let response = http_client()
+                .post(format!("{}/oidc/token", host.base))
+                .basic_auth(&ada.application.id, ada.application.secret.as_ref())
+                .header(header, value)
+                .header("DPoP", proof)
+                .form(&own)
+                .response()
+                .await;
+            let status = response.status();
+            let body: Value = response.json().await.unwrap_or_default();
+            refused(&(status, body), "invalid_dpop_proof");
+        }
+    }
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let proof = key.proof(&host, "POST", &token_endpoint(&host), json!({}));
+    let (_, tokens) = exchange(&host.base, &ada.application, &code, &[&proof]).await;
+    let token = tokens["access_token"].text();
+    let address = "http://evil.example/oidc/me";
+    let proof = key.proof_with_token(&host, "GET", address, token);
+    let request = http_client()
+        .get(format!("{}/oidc/me", host.base))
+        .header("Host", "evil.example")
+        .header("Authorization", format!("DPoP {token}"))
+        .header("DPoP", proof);
+    let (status, error, _) = outcome(request).await;
+    assert_eq!(
+        (status, error.as_str()),
+        (StatusCode::UNAUTHORIZED, "invalid_dpop_proof")
+    );
 }
 
 #[tokio::test]
@@ -400,21 +518,10 @@ async fn ensure_dpopproof_at_par_endpoint_binding_success() {
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let [key, other] = [ProofKey::generate(), ProofKey::generate()];
-    let par = format!("{}/par", host.issuer());
+    let par = pushed_requests(&host);
     let push = async |named: Option<&str>, proof: &str| {
-        let request = ada.application.request(&[("dpop_jkt", named)]);
-        let query = request.split_once('?').expect("a query").1.to_owned();
-        let response = http_client()
-            .post(format!("{}/oidc/par", host.base))
-            .basic_auth(&ada.application.id, ada.application.secret.as_ref())
-            .header("Content-Type", "application/x-www-form-urlencoded")
-            .header("DPoP", proof)
-            .body(query)
-            .response()
-            .await;
-        let status = response.status();
-        let body: Value = response.json().await.unwrap_or_default();
-        (status, body)
+        let changes = [("dpop_jkt", named)];
+        push(&host.base, &ada.application, &changes, &[proof]).await
     };
     let wrong = other.thumbprint();
     let proof = key.proof(&host, "POST", &par, json!({}));

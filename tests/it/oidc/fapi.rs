@@ -1,18 +1,20 @@
 //! The security profiles (FAPI 2.0). A test of a requirement of the OpenID suite has the name of its module.
 
+mod assertions;
+mod modules;
+
 use std::time::Duration;
 
 use assent_model::clock::Clock;
 use assent_test_macros::both_databases;
-use josekit::jws::{PS256, RS256};
 use reqwest::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::pushed_requests::address;
 use crate::harness::proof_key::ProofKey;
 use crate::harness::{
-    Body, Browser, CHALLENGE, Database, EncodedKey, Json, Page, Respond, TestHost, TestUser, Text,
-    VERIFIER, http_client, jwt_header, rsa_key,
+    Body, Browser, CHALLENGE, Database, Json, Page, Respond, TestHost, TestUser, Text, VERIFIER,
+    http_client, jwt_header,
 };
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -115,7 +117,7 @@ impl Fixture {
     }
 
     /// Returns the parameters of a request with these changes.
-    fn parameters(changes: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
+    fn parameters<'a>(changes: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let mut parameters = vec![
             ("response_type", "code"),
             ("redirect_uri", "https://rp.example/cb"),
@@ -134,14 +136,31 @@ impl Fixture {
     }
 
     /// Pushes a request with these changes. Returns the status and the answer.
-    async fn push(&self, changes: &[(&'static str, &'static str)]) -> (StatusCode, Value) {
+    async fn push(&self, changes: &[(&str, &str)]) -> (StatusCode, Value) {
         self.post("/oidc/par", &Self::parameters(changes)).await
+    }
+
+    /// Pushes a request with these changes, without a proof. Returns the status and the answer.
+    async fn push_without_proof(&self, changes: &[(&str, &str)]) -> (StatusCode, Value) {
+        let assertion = self.assertion(&json!({}));
+        let form = Self::parameters(changes);
+        self.post_with("/oidc/par", &form, &assertion, None).await
     }
 
     /// Signs the user in. Returns the page of the answer.
     async fn sign_in(&self) -> Page {
-        let (status, answer) = self.push(&[]).await;
-        assert_eq!(status, StatusCode::CREATED, "{answer}");
+        self.sign_in_with(&[]).await
+    }
+
+    /// Signs the user in by a request with these changes. Returns the page of the answer.
+    async fn sign_in_with(&self, changes: &[(&str, &str)]) -> Page {
+        let pushed = self.push(changes).await;
+        self.sign_in_by(&pushed).await
+    }
+
+    /// Signs the user in by a request that was pushed. Returns the page of the answer.
+    async fn sign_in_by(&self, (status, answer): &(StatusCode, Value)) -> Page {
+        assert_eq!(*status, StatusCode::CREATED, "{answer}");
         let uri = address(&self.ada.application.id, answer["request_uri"].text());
         let browser = Browser::new(&self.host.base);
         let first = browser.get(&uri).await.followed().await;
@@ -160,9 +179,28 @@ impl Fixture {
     }
 
     async fn exchange(&self, code: &str) -> (StatusCode, Value) {
-        let form = Self::exchange_form(code);
+        let assertion = self.assertion(&json!({}));
+        self.exchange_with(code, &[], &assertion, Some(&self.proofs))
+            .await
+    }
+
+    /// Exchanges a code with these changes to the form; an empty value removes a parameter.
+    async fn exchange_with(
+        &self,
+        code: &str,
+        changes: &[(&'static str, &str)],
+        assertion: &str,
+        proofs: Option<&ProofKey>,
+    ) -> (StatusCode, Value) {
+        let mut form = Self::exchange_form(code);
+        for (name, value) in changes {
+            form.retain(|(known, _)| known != name);
+            form.push((name, (*value).to_owned()));
+        }
+        form.retain(|(_, value)| !value.is_empty());
         let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, &**value)).collect();
-        self.post("/oidc/token", &form).await
+        self.post_with("/oidc/token", &form, assertion, proofs)
+            .await
     }
 
     async fn refresh(&self, token: &str, proofs: &ProofKey) -> (StatusCode, Value) {
@@ -284,159 +322,6 @@ async fn ensure_token_endpoint_fails_with_expired_auth_code() {
         (status, error["error"].text()),
         (StatusCode::BAD_REQUEST, "invalid_grant")
     );
-}
-
-/// `ensure-pkce-code-verifier-required`, `incorrect-pkce-code-verifier-rejected`,
-/// `ensure-authorization-code-is-bound-to-client` and `ensure-holder-of-key-required`.
-#[tokio::test]
-async fn a_code_needs_its_verifier_and_a_proof() {
-    let it = fixture().await;
-    for (name, value, expected) in [
-        ("code_verifier", "", "invalid_grant"),
-        (
-            "code_verifier",
-            "wrong-wrong-wrong-wrong-wrong-wrong-wrong-wrong",
-            "invalid_grant",
-        ),
-    ] {
-        let mut form = Fixture::exchange_form(&it.sign_in().await.parameter("code"));
-        form.retain(|(known, _)| *known != name);
-        form.push((name, value.to_owned()));
-        let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, &**value)).collect();
-        let (status, error) = it.post("/oidc/token", &form).await;
-        assert_eq!(
-            (status, error["error"].text()),
-            (StatusCode::BAD_REQUEST, expected)
-        );
-    }
-    let code = it.sign_in().await.parameter("code");
-    let form = Fixture::exchange_form(&code);
-    let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, &**value)).collect();
-    let assertion = it.assertion(&json!({}));
-    let (status, error) = it.post_with("/oidc/token", &form, &assertion, None).await;
-    assert_eq!(
-        (status, error["error"].text()),
-        (StatusCode::BAD_REQUEST, "invalid_dpop_proof")
-    );
-    // The refused request did not use the code up; a second use of it does not succeed.
-    assert_eq!(it.exchange(&code).await.0, StatusCode::OK);
-    let (status, error) = it.exchange(&code).await;
-    assert_eq!(
-        (status, error["error"].text()),
-        (StatusCode::BAD_REQUEST, "invalid_grant")
-    );
-}
-
-/// The modules about assertions at the endpoint for pushed requests.
-#[tokio::test]
-async fn an_assertion_that_breaks_a_rule_is_refused() {
-    let it = fixture().await;
-    let now = it.host.clock.now().seconds();
-    let issuer = it.host.issuer();
-    let push = async |assertion: String| {
-        let form = Fixture::parameters(&[]);
-        it.post_with("/oidc/par", &form, &assertion, None).await
-    };
-    for (module, changes) in [
-        ("par-test-array-as-audience-fails", json!({"aud": [issuer]})),
-        (
-            "par-test-par-endpoint-url-as-audience-fails",
-            json!({"aud": format!("{issuer}/par")}),
-        ),
-        (
-            "par-test-token-endpoint-url-as-audience-fails",
-            json!({"aud": format!("{issuer}/token")}),
-        ),
-        (
-            "ensure-client-assertion-with-wrong-aud-fails",
-            json!({"aud": "https://other.example"}),
-        ),
-        (
-            "ensure-client-assertion-with-no-sub-fails",
-            json!({"sub": null}),
-        ),
-        (
-            "ensure-client-assertion-with-exp-is-5-minutes-in-past-fails",
-            json!({"exp": now - 300}),
-        ),
-        (
-            "par-ensure-jwt-client-assertions-nbf-over-60-seconds-in-the-future-fails",
-            json!({"nbf": now + 62, "iat": now + 62, "exp": now + 122}),
-        ),
-        ("beyond the skew of a profile", json!({"nbf": now + 31})),
-    ] {
-        let (status, error) = push(it.assertion(&changes)).await;
-        assert_eq!(status, StatusCode::UNAUTHORIZED, "{module}: {error}");
-        assert_eq!(error["error"], "invalid_client", "{module}");
-    }
-    // `ensure-client-assertion-in-token-endpoint`.
-    let (status, _) = push(String::new()).await;
-    assert!(status.is_client_error());
-    // `par-ensure-jwt-client-assertions-nbf-8-seconds-in-the-future-is-accepted`.
-    let ahead = json!({"nbf": now + 8, "iat": now + 8});
-    let (status, answer) = push(it.assertion(&ahead)).await;
-    assert_eq!(status, StatusCode::CREATED, "{answer}");
-}
-
-/// `ensure-signed-client-assertion-with-RS256-fails`, with the same key that may sign with PS256.
-#[tokio::test]
-async fn a_profile_refuses_rs256() {
-    let key = rsa_key();
-    let changes = json!({"jwks": null, "public_key": key.public_pem()});
-    let it = fixture_on(Database::Sqlite, changes).await;
-    let sign = |algorithm: &str| {
-        let der = key.pkcs8_der();
-        let signer: Box<dyn josekit::jws::JwsSigner> = match algorithm {
-            "RS256" => Box::new(RS256.signer_from_der(der).expect("a signer")),
-            _ => Box::new(PS256.signer_from_der(der).expect("a signer")),
-        };
-        let payload =
-            josekit::jwt::JwtPayload::from_map(it.assertion_claims(&json!({}))).expect("claims");
-        josekit::jwt::encode_with_signer(&payload, &josekit::jws::JwsHeader::new(), &*signer)
-            .expect("signed")
-    };
-    let form = Fixture::parameters(&[]);
-    let (status, error) = it.post_with("/oidc/par", &form, &sign("RS256"), None).await;
-    assert_eq!(status, StatusCode::UNAUTHORIZED);
-    assert_eq!(error["error"], "invalid_client");
-    assert!(error.to_string().contains("algorithm"), "{error}");
-    let (status, answer) = it.post_with("/oidc/par", &form, &sign("PS256"), None).await;
-    assert_eq!(status, StatusCode::CREATED, "{answer}");
-}
-
-/// `ensure-unsigned-authorization-request-without-using-par-fails`, `par-ensure-pkce-required`,
-/// `par-plain-pkce-rejected`, and those about the response type and the redirect URI.
-#[tokio::test]
-async fn a_request_that_breaks_a_rule_is_refused() {
-    let it = fixture().await;
-    let request = it.ada.application.request(&[]);
-    let page = it.browser.get(&request).await;
-    assert_eq!(page.parameter("error"), "invalid_request");
-    for (name, value, expected) in [
-        ("code_challenge", "", "invalid_request"),
-        ("code_challenge_method", "plain", "invalid_request"),
-        (
-            "response_type",
-            "code id_token",
-            "unsupported_response_type",
-        ),
-        ("response_type", "token", "unsupported_response_type"),
-        ("redirect_uri", "", "invalid_request"),
-        (
-            "redirect_uri",
-            "https://rp.example/unknown",
-            "invalid_request",
-        ),
-        (
-            "request_uri",
-            "urn:ietf:params:oauth:request_uri:pr_other",
-            "invalid_request",
-        ),
-    ] {
-        let (status, error) = it.push(&[(name, value)]).await;
-        assert_eq!(status, StatusCode::BAD_REQUEST, "{name}={value}: {error}");
-        assert_eq!(error["error"], expected, "{name}={value}");
-    }
 }
 
 /// Each rule that a setting breaks is named, and a profile may be set with all that it requires.

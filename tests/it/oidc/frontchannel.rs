@@ -76,9 +76,17 @@ async fn with_page(host: &TestHost, application: &Application) {
     .await;
 }
 
+/// Returns the key of the frame of an application, with which the script of the page reports it.
+pub fn frame_key<'p>(page: &'p Page, application: &str) -> &'p str {
+    let named = format!("\" data-application=\"{application}\"");
+    let (before, _) = page.body.split_once(&named).expect("the application");
+    let (_, key) = before.rsplit_once("data-frame=\"").expect("a key");
+    key
+}
+
 /// Returns the addresses of the page's frames, by application.
 fn frames(page: &Page) -> BTreeMap<String, Url> {
-    let mut items = page.body.split("<li data-application=\"");
+    let mut items = page.body.split("data-application=\"");
     items.next();
     items
         .map(|item| {
@@ -123,12 +131,17 @@ fn list<'a>(page: &'a Page, name: &str) -> Vec<&'a str> {
     names
 }
 
-/// Reports these applications as loaded, as the script of the page does.
+/// Reports the frames of these applications as loaded, as the script of the page does.
 async fn report(page: &Page, loaded: &[&str]) -> Page {
+    let keys: Vec<&str> = loaded.iter().map(|id| frame_key(page, id)).collect();
+    report_keys(page, &keys).await
+}
+
+async fn report_keys(page: &Page, keys: &[&str]) -> Page {
     let mut address = Url::parse(&page.url).expect("an address");
     address
         .query_pairs_mut()
-        .append_pair("loaded", &loaded.join(" "));
+        .append_pair("loaded", &keys.join(" "));
     page.browser().get(address.as_str()).await
 }
 
@@ -392,7 +405,11 @@ async fn only_the_browser_of_the_session_sees_frames_and_names() {
     let other = Browser::new(&it.host.base);
     for address in [
         page.url.clone(),
-        format!("{}?loaded={}", page.url, it.ada.application.id),
+        format!(
+            "{}?loaded={}",
+            page.url,
+            frame_key(&page, &it.ada.application.id)
+        ),
     ] {
         let peeked = other.get(&address).await;
         assert_eq!(peeked.location().path(), "/session/ended");
@@ -402,8 +419,9 @@ async fn only_the_browser_of_the_session_sees_frames_and_names() {
         1,
         "the other browser ended nothing"
     );
-    // A report without known applications is a report that no frame was loaded.
-    let end = report(&page, &["nonsense", "did:key:z", "\"><script>"]).await;
+    // A report without known keys is a report that no frame was loaded.
+    let client = it.ada.application.id.as_str();
+    let end = report_keys(&page, &["nonsense", client, "\"><script>"]).await;
     assert_eq!(list(&end, "unconfirmed"), ["Books"]);
 }
 
@@ -415,6 +433,28 @@ async fn a_report_before_the_page_was_shown_does_not_skip_the_frames() {
     let location = home.submit("/sign-out", &[]).await.location();
     let early = it.browser.get(&format!("{location}?loaded=")).await;
     assert_eq!(frames(&early).len(), 1, "{}", early.body);
+}
+
+/// A browser may have held two sessions with one application, and each has a frame and a result of its own.
+#[both_databases]
+async fn each_session_of_an_application_has_its_own_report(database: Database) {
+    let it = Fixture::on(database, "").await;
+    with_page(&it.host, &it.ada.application).await;
+    let other = Browser::new(&it.host.base);
+    it.ada.sign_in(&other).await;
+    let sid = |page: &Page| parameter(&frames(page)[&it.ada.application.id], "sid");
+    let first = it.sign_out().await;
+    let home = other.get("/").await;
+    let second = home.submit("/sign-out", &[]).await.followed().await;
+    assert_ne!(sid(&first), sid(&second), "{database:?}");
+    let client = &it.ada.application.id;
+    let keys = [&first, &second].map(|page| frame_key(page, client).to_owned());
+    assert_ne!(keys[0], keys[1], "{database:?}");
+    // The key of one session reports nothing about the other one.
+    let end = report_keys(&first, &[&keys[1]]).await;
+    assert_eq!(list(&end, "unconfirmed"), ["Books"], "{database:?}");
+    let end = report_keys(&second, &[&keys[1]]).await;
+    assert_eq!(list(&end, "loaded"), ["Books"], "{database:?}");
 }
 
 /// An application that accepts the logout token has confirmed the sign-out. Others have not.

@@ -1,6 +1,11 @@
 //! The information about an application for its users (OpenID Connect Dynamic Client Registration 1.0 section 2): pages
 //! and contacts on the consent page, and the logo that the server fetches.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use assent::domain::admin::{AdminContext, AdminError, SetLogo, UpdateClient};
+use assent_model::id::Did;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -280,4 +285,59 @@ async fn no_logo_is_fetched_from_a_private_address_or_without_https() {
         rejected(&host, &path, "logo_uri", json!({"logo_uri": address})).await;
     }
     assert_eq!(logos.requests(), 0);
+}
+
+/// An upload and a new `logo_uri` at the same time: the later one decides with the state after the earlier one.
+#[both_databases]
+async fn an_upload_never_replaces_the_logo_of_an_address(database: Database) {
+    let host = TestHost::start_on_with(database, PRIVATE).await;
+    let ada = host.ada().await;
+    let logos = LogoServer::start().await;
+    let path = path_of(&ada);
+    let application: Did = ada.application.id.parse().expect("a DID");
+    let context = AdminContext::of_operator(Arc::clone(&host.host));
+    let digest = async || {
+        let known = host.host.store.logo_digest(&application).await;
+        known.expect("a digest")
+    };
+    let image = |byte: u8| SetLogo {
+        application: application.clone(),
+        image: png(byte),
+    };
+    // The address has the image that was uploaded before, so the address changes no logo.
+    context.run(&image(1)).await.expect("a logo");
+    let before = digest().await;
+    let address = json!({"logo_uri": logos.address("first")});
+    let is_changed = AtomicBool::new(false);
+    let once = async |change: Value| {
+        if !is_changed.swap(true, Ordering::Relaxed) {
+            host.admin_ok(Method::PATCH, &path, change).await;
+        }
+    };
+    let upload = context
+        .run_with(&image(2), async || once(address.clone()).await)
+        .await;
+    assert!(
+        matches!(upload, Err(AdminError::Conflict(why)) if why.contains("remove logo_uri first")),
+        "{database:?}: {upload:?}"
+    );
+    assert_eq!(digest().await, before, "{database:?}");
+    // An upload after the plan of a new address: the address is planned again, and its image replaces the upload.
+    let removed = json!({"logo_uri": null});
+    host.admin_ok(Method::PATCH, &path, removed).await;
+    let update = UpdateClient {
+        application: application.clone(),
+        change: serde_json::from_value(address).expect("a change"),
+    };
+    let (plans, requests) = (AtomicUsize::new(0), logos.requests());
+    let uploaded = async || {
+        if plans.fetch_add(1, Ordering::Relaxed) == 0 {
+            context.run(&image(2)).await.expect("a logo");
+        }
+    };
+    let updated = context.run_with(&update, uploaded).await;
+    assert!(updated.is_ok(), "{database:?}: {updated:?}");
+    assert_eq!(plans.load(Ordering::Relaxed), 2, "{database:?}");
+    assert_eq!(logos.requests(), requests + 2, "{database:?}");
+    assert_eq!(digest().await, before, "{database:?}");
 }

@@ -2,10 +2,11 @@
 
 mod address;
 mod attacks;
+mod authorization_details;
 mod authorize;
-mod backchannel;
+pub mod backchannel;
 mod cached_accounts;
-mod ciba;
+pub mod ciba;
 mod claim_map;
 mod claims;
 mod client_auth;
@@ -18,7 +19,7 @@ mod discovery;
 mod dpop;
 mod fapi;
 mod form_post;
-mod frontchannel;
+pub mod frontchannel;
 mod hints;
 mod information;
 mod introspection;

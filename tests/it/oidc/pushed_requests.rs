@@ -156,6 +156,42 @@ async fn par_ensure_reused_request_uri_prior_to_auth_completion_succeeds(databas
     assert!(!page.parameter("code").is_empty(), "{database:?}");
 }
 
+/// An instance accepts a request that was pushed at another one. If the browser opens it at both at the same time, the
+/// application receives one code.
+#[both_databases]
+async fn a_pushed_request_has_one_answer_on_two_instances(database: Database) {
+    let (host, ada) = TestHost::start_on(database).await.with_ada().await;
+    let options = HostOptions {
+        database,
+        base_url: &host.base,
+        ..HostOptions::default()
+    };
+    let (_second, _running, other) = host.second(options).await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    for at in [&host.base, &other] {
+        let (status, pushed) = push(at, &ada.application, &[]).await;
+        assert_eq!(status, StatusCode::CREATED, "{pushed}");
+        let path = address(&ada.application.id, pushed["request_uri"].text());
+        let second = browser.at(&other);
+        let (one, two) = tokio::join!(browser.get(&path), second.get(&path));
+        let mut codes: Vec<String> = [&one, &two]
+            .into_iter()
+            .filter(|page| page.status == StatusCode::SEE_OTHER)
+            .filter(|page| page.location().host_str() == Some("rp.example"))
+            .map(|page| page.parameter("code"))
+            .collect();
+        codes.dedup();
+        assert_eq!(codes.len(), 1, "{database:?}: {} {}", one.body, two.body);
+        let code = &codes[0];
+        let (status, tokens) = ada.application.exchange(&other, code, &[]).await;
+        assert_eq!(status, StatusCode::OK, "{database:?}: {tokens}");
+        for page in [browser.get(&path).await, second.get(&path).await] {
+            expect_page(&page, "This request was already used.");
+        }
+    }
+}
+
 /// Two browsers begin a sign-in by one request. Only one of them receives an answer.
 #[both_databases]
 async fn two_sign_ins_by_one_request_have_one_answer(database: Database) {
@@ -497,6 +533,29 @@ async fn a_pushed_request_is_checked_again_when_it_is_used() {
     expect_page(&page, "an address that is not registered");
 }
 
+/// An error without a page is an answer, too: `prompt=none` without a session, and an error of the second check.
+#[both_databases]
+async fn an_error_of_the_authorization_endpoint_uses_the_request_up(database: Database) {
+    let (host, ada, browser) = TestHost::start_on(database)
+        .await
+        .with_ada_and_browser()
+        .await;
+    let client = &ada.application.id;
+    let silent = [("prompt", Some("none"))];
+    let by_prompt = address(client, &pushed(&host, &ada.application, &silent).await);
+    let unproven = [("code_challenge", None), ("code_challenge_method", None)];
+    let by_check = address(client, &pushed(&host, &ada.application, &unproven).await);
+    let path = format!("/applications/{client}");
+    let change = json!({"require_pkce": true});
+    host.admin_ok(Method::PATCH, &path, change).await;
+    for (first, error) in [(by_prompt, "login_required"), (by_check, "invalid_request")] {
+        let page = browser.get(&first).await;
+        assert_eq!(page.parameter("error"), error, "{database:?}");
+        assert_eq!(page.parameter("state"), "st&te");
+        expect_page(&browser.get(&first).await, "This request was already used.");
+    }
+}
+
 /// The database has neither the credentials of the application nor a usable reference.
 #[both_databases]
 async fn no_credentials_are_stored(database: Database) {
@@ -528,44 +587,75 @@ async fn no_credentials_are_stored(database: Database) {
     assert!(!request_uri.contains(digest.as_str()));
 }
 
-/// Any client can push requests of a public application. Their number is bounded, and the newest stay.
+/// Adds pushed requests of an application, which are older than all others.
+async fn insert_old(host: &TestHost, application: &Application, prefix: &str, count: i64) {
+    let insert = "INSERT INTO pushed_requests (id, digest, application_id, parameters, expires_at)
+                  WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < $3)
+                  SELECT CAST($2 AS TEXT) || (1000000 + n), 'x', $1, '[]', 0 FROM numbers";
+    assent_store::sql::query(insert)
+        .bind(application.id.clone())
+        .bind(prefix.to_owned())
+        .bind(count)
+        .execute(&mut host.connection().await)
+        .await
+        .expect("inserted");
+}
+
+async fn count_pushed(host: &TestHost, application: &Application) -> i64 {
+    let select = "SELECT COUNT(*) FROM pushed_requests WHERE application_id = $1";
+    let counted: (i64,) = assent_store::sql::query_as(select)
+        .bind(application.id.clone())
+        .fetch_one(&mut host.connection().await)
+        .await
+        .expect("a count");
+    counted.0
+}
+
+/// Pushes until an application has at most this many requests. One of 64 requests deletes the surplus, by chance.
+async fn push_until(host: &TestHost, application: &Application, most: i64) -> String {
+    let mut last = String::new();
+    for _ in 0..2000 {
+        last = pushed(host, application, &[]).await;
+        if count_pushed(host, application).await <= most {
+            break;
+        }
+    }
+    assert!(count_pushed(host, application).await <= most);
+    last
+}
+
+/// Any client can push requests of a public application, and one with a secret may push 100,000. Their number is
+/// bounded, and the newest stay.
 #[both_databases]
 async fn the_pushed_requests_of_an_application_are_bounded(database: Database) {
     // The limit of an address would end the test sooner.
     let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 0, burst = 1 }\n";
     let host = TestHost::start_on_with(database, settings).await;
-    let native = host.native_application().await;
-    let insert = "INSERT INTO pushed_requests (id, digest, application_id, parameters, expires_at)
-                  WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10500)
-                  SELECT '0' || (100000 + n), 'x', $1, '[]', 0 FROM numbers";
-    assent_store::sql::query(insert)
-        .bind(native.id.clone())
-        .execute(&mut host.connection().await)
-        .await
-        .expect("inserted");
-    let count = async || {
-        let counted: (i64,) = assent_store::sql::query_as("SELECT COUNT(*) FROM pushed_requests")
-            .fetch_one(&mut host.connection().await)
-            .await
-            .expect("a count");
-        counted.0
+    let [native, web] = [
+        host.native_application().await,
+        host.web_application().await,
+    ];
+    let bystander = host.web_application().await;
+    let kept = pushed(&host, &bystander, &[]).await;
+    let opens = async |application: &Application, request_uri: &str| {
+        let browser = Browser::new(&host.base);
+        let page = browser.get(&address(&application.id, request_uri)).await;
+        assert!(page.location().path().starts_with("/login/"));
     };
-    // One of 64 requests deletes the surplus, by chance.
-    let mut last = String::new();
-    for _ in 0..2000 {
-        last = pushed(&host, &native, &[]).await;
-        if count().await <= 10_001 {
-            break;
+    for (number, application) in [&native, &web].into_iter().enumerate() {
+        insert_old(&host, application, &format!("0{number}0"), 10_500).await;
+        let newest = push_until(&host, application, 10_001).await;
+        opens(application, &newest).await;
+        // A larger surplus shrinks, because a turn deletes more than the requests between two turns add.
+        insert_old(&host, application, &format!("0{number}1"), 100_000).await;
+        let before = count_pushed(&host, application).await;
+        let last = push_until(&host, application, before - 500).await;
+        for request_uri in [&newest, &last] {
+            opens(application, request_uri).await;
         }
     }
-    assert!(count().await <= 10_001, "{database:?}");
-    let page = Browser::new(&host.base)
-        .get(&address(&native.id, &last))
-        .await;
-    assert!(
-        page.location().path().starts_with("/login/"),
-        "the newest stays"
-    );
+    // Those of another application are no surplus.
+    opens(&bystander, &kept).await;
 }
 
 /// A public application is not authenticated, so an address pushes as often as it opens login pages.

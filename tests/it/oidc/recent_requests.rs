@@ -8,7 +8,9 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::proof_key::ProofKey;
-use crate::harness::{Application, Browser, Database, Respond, TestHost, Text, http_client};
+use crate::harness::{
+    Application, Browser, Database, Respond, TestHost, Text, VERIFIER, http_client,
+};
 
 /// Returns the shown requests of an application, as soon as there are so many.
 async fn shown(host: &TestHost, application: &Application, count: usize) -> Vec<Value> {
@@ -121,4 +123,94 @@ async fn many_rejected_requests_are_few_rows() {
     let unknown = format!("{}/oidc/auth?client_id=did:web:unknown.example", host.base);
     http_client().get(&unknown).response().await;
     assert_eq!(shown(&host, &ada.application, 4).await.len(), 4);
+}
+
+/// A request of UserInfo with a wrong proof names its rule. Accepted ones are not listed.
+#[tokio::test]
+async fn a_rejected_userinfo_request_is_shown_with_its_proof() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let browser = Browser::new(&host.base);
+    let (key, other) = (ProofKey::generate(), ProofKey::generate());
+    let code = ada.sign_in_with(&browser, &[]).await;
+    let application = &ada.application;
+    let token_endpoint = format!("{}/token", host.issuer());
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", code.as_str()),
+        ("redirect_uri", application.redirect_uri.as_str()),
+        ("code_verifier", VERIFIER),
+    ];
+    let request = http_client()
+        .post(format!("{}/oidc/token", host.base))
+        .basic_auth(&application.id, application.secret.as_ref())
+        .header("DPoP", key.proof(&host, "POST", &token_endpoint, json!({})))
+        .form(&form);
+    let tokens: Value = request.response().await.json().await.expect("JSON");
+    let token = tokens["access_token"].text();
+    let address = format!("{}/me", host.issuer());
+    let me = async |scheme: &str, key: &ProofKey| {
+        let proof = key.proof_with_token(&host, "GET", &address, token);
+        let request = http_client()
+            .get(format!("{}/oidc/me", host.base))
+            .header("Authorization", format!("{scheme} {token}"))
+            .header("DPoP", proof);
+        request.response().await.status()
+    };
+    assert_eq!(me("DPoP", &key).await, StatusCode::OK);
+    assert_eq!(me("DPoP", &other).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(me("Bearer", &key).await, StatusCode::UNAUTHORIZED);
+    let requests = shown(&host, application, 4).await;
+    let at_userinfo = |error: &str| {
+        let mut all = requests.iter();
+        let found = all.find(|one| one["endpoint"] == "/oidc/me" && one["error"] == error);
+        found.unwrap_or_else(|| panic!("{error}: {requests:?}"))
+    };
+    let by_other = at_userinfo("invalid_dpop_proof");
+    assert!(
+        by_other["reason"].text().contains("another key"),
+        "{by_other}"
+    );
+    let proof = &by_other["parts"][1];
+    assert_eq!(
+        (&proof["part"], &proof["members"]["htu"]),
+        (&json!("proof"), &json!(address))
+    );
+    let reason = at_userinfo("invalid_token")["reason"].text();
+    assert!(reason.contains("the scheme DPoP"), "{reason}");
+    let count = requests.iter().filter(|one| one["endpoint"] == "/oidc/me");
+    assert_eq!(count.count(), 2);
+    assert!(!json!(requests).to_string().contains(token));
+}
+
+/// The object at a `request_uri` is shown as one that the request contains.
+#[tokio::test]
+async fn a_fetched_request_object_is_shown() {
+    let host = TestHost::start_with_settings("[egress]\nallow_private_addresses = true\n").await;
+    let (host, ada) = host.with_ada().await;
+    let key = ProofKey::generate();
+    let claims = json!({
+        "iss": "someone", "response_type": "code", "redirect_uri": "https://rp.example/cb",
+    });
+    let claims = claims.as_object().cloned().unwrap_or_default();
+    let object = key.proof_with(&json!({"alg": "ES256"}), claims);
+    let served = object.clone();
+    let router =
+        axum::Router::new().route("/object", axum::routing::get(move || async move { served }));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.expect("a port");
+    let uri = format!(
+        "http://{}/object",
+        listener.local_addr().expect("an address")
+    );
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let path = format!("/applications/{}", ada.application.id);
+    let change = json!({"jwks": {"keys": [key.public()]}, "request_uris": [uri]});
+    host.admin_ok(Method::PATCH, &path, change).await;
+    let request = ada.application.request(&[("request_uri", Some(&uri))]);
+    let answer = Browser::new(&host.base).get(&request).await;
+    assert_eq!(answer.parameter("error"), "invalid_request_object");
+    let requests = shown(&host, &ada.application, 1).await;
+    let part = &requests[0]["parts"][1];
+    assert_eq!(part["part"], "request_object", "{requests:?}");
+    assert_eq!(part["members"]["iss"], "someone");
 }

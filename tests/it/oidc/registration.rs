@@ -1,9 +1,13 @@
 //! Dynamic client registration (RFC 7591, RFC 7592). A test of a requirement of the OpenID suite has the name of its
 //! module.
 
+mod algorithms;
 mod attacks;
 mod certificates;
+mod keys;
 mod lifecycle;
+mod logos;
+mod proofs;
 mod quotas;
 mod statements;
 mod updates;
@@ -141,7 +145,6 @@ async fn oidcc_registration(database: Database) {
             "grant_types": ["authorization_code", "refresh_token"],
             "response_types": ["code"],
             "contacts": ["owner@rp.example"],
-            "logo_uri": "https://rp.example/logo.png",
             "unknown_member": {"deep": [1]},
         }))
         .await;

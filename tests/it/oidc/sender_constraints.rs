@@ -245,3 +245,83 @@ async fn requests_are_pushed_with_a_certificate() {
         assert_eq!(response.status(), expected);
     }
 }
+
+/// On a server that receives no client certificates, each request for tokens would fail. So the settings that need one
+/// are refused with the reason, and the list of the profiles has it, too.
+#[tokio::test]
+async fn a_server_without_certificates_refuses_settings_that_need_one() {
+    const REASON: &str = "this server receives no client certificates";
+    let host = TestHost::start_with_settings("[oidc.registration]\nenabled = true\n").await;
+    let path = format!("/applications/{}", host.web_application().await.id);
+    let member = "tls_client_certificate_bound_access_tokens";
+    for change in [
+        json!({member: true}),
+        json!({member: true, "security_profile": "fapi-ciba"}),
+        json!({"security_profile": "fapi-ciba"}),
+    ] {
+        let (status, problem) = host.admin(Method::PATCH, &path, change.clone()).await;
+        let expected = StatusCode::UNPROCESSABLE_ENTITY;
+        assert_eq!(status, expected, "{change}: {problem}");
+        let text = problem["detail"].text();
+        assert!(
+            text.contains(REASON) && text.contains("http.mtls"),
+            "{problem}"
+        );
+    }
+    let unmet = async |host: &TestHost, path: &str| {
+        let path = format!("{path}/profiles");
+        let listed = host.admin_ok(Method::GET, &path, Value::Null).await;
+        let items = listed["items"].as_array().cloned().unwrap_or_default();
+        let mut profiles = items.iter();
+        let ciba = profiles.find(|item| item["profile"] == "fapi-ciba");
+        let rules = ciba.and_then(|ciba| ciba["unmet"].as_array().cloned());
+        let mut rules = rules.unwrap_or_default().into_iter();
+        rules
+            .find(|rule| rule["member"] == member)
+            .expect("an unmet rule")
+    };
+    let rule = unmet(&host, &path).await;
+    assert_eq!(rule["is_settable"], json!(false), "{rule}");
+    assert!(rule["obstacle"].text().contains(REASON), "{rule}");
+    // A registration, and one with the profile of its token.
+    let now = assent_model::clock::Clock::now(&*host.clock);
+    let end = now + std::time::Duration::from_secs(86_400);
+    let end = assent::domain::audit::moment_text(end);
+    for (profile, metadata) in [
+        (json!(null), json!({member: true})),
+        (json!("fapi-ciba"), json!({})),
+    ] {
+        let token = json!({
+            "name": "Partners", "expires_at": end, "quota": 10, "security_profile": profile,
+        });
+        let token = host
+            .admin_ok(Method::POST, "/registration-tokens", token)
+            .await;
+        let mut body = json!({"client_name": "Books", "redirect_uris": ["https://rp.example/cb"]});
+        body.members_mut().extend(metadata.members().clone());
+        let request = crate::harness::http_client()
+            .post(format!("{}/oidc/register", host.base))
+            .bearer_auth(token["token"].text())
+            .json(&body);
+        let response = request.response().await;
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{profile}");
+        let answer: Value = response.json().await.expect("JSON");
+        assert_eq!(answer["error"], "invalid_client_metadata", "{answer}");
+        let text = answer["error_description"].text();
+        assert!(text.contains(REASON), "{answer}");
+    }
+    // A server with a listener for them permits both.
+    let it = fixture().await;
+    let (client, _) = it
+        .application(json!({"token_endpoint_auth_method": "client_secret_post"}))
+        .await;
+    let path = format!("/applications/{client}");
+    let rule = unmet(&it.host, &path).await;
+    assert_eq!(
+        (&rule["is_settable"], &rule["obstacle"]),
+        (&json!(true), &Value::Null)
+    );
+    it.host
+        .admin_ok(Method::PATCH, &path, json!({member: true}))
+        .await;
+}

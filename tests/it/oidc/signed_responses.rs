@@ -162,6 +162,17 @@ async fn each_response_has_its_algorithm() {
         (authorization().await, introspection().await),
         (json!("RS256"), json!("RS256"))
     );
+    for algorithm in ["ES256", "EdDSA"] {
+        let change = json!({
+            "authorization_signed_response_alg": algorithm,
+            "introspection_signed_response_alg": algorithm,
+        });
+        set(&host, &ada, change).await;
+        assert_eq!(
+            (authorization().await, introspection().await),
+            (json!(algorithm), json!(algorithm))
+        );
+    }
     let (status, problem) = host
         .admin(
             Method::PATCH,
@@ -170,6 +181,65 @@ async fn each_response_has_its_algorithm() {
         )
         .await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{problem}");
+}
+
+/// Mix-up (RFC 9207 section 1): the application believes that it talks to another server, and receives an answer of
+/// this one. Each form of the answer names this server, and the other one does not accept its code.
+#[tokio::test]
+async fn a_mixed_up_answer_names_its_server() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let other = TestHost::start().await;
+    let at_other = other.web_application().await;
+    let browser = Browser::new(&host.base);
+    ada.sign_in(&browser).await;
+    for mode in ["query", "form_post", "jwt", "form_post.jwt"] {
+        let page = browser
+            .get(&ada.application.request(&[("response_mode", Some(mode))]))
+            .await;
+        let (issuer, audience, code) = match mode {
+            "query" => (page.parameter("iss"), None, page.parameter("code")),
+            "form_post" => (page.field("iss"), None, page.field("code")),
+            signed => {
+                let response = match signed {
+                    "jwt" => only_response(&page),
+                    _ => page.field("response"),
+                };
+                let (_, claims) = verified(&host, &response).await;
+                let text = |name: &str| claims[name].text().to_owned();
+                (text("iss"), Some(text("aud")), text("code"))
+            }
+        };
+        assert_eq!(issuer, host.issuer(), "{mode}");
+        assert_ne!(issuer, other.issuer(), "{mode}");
+        if let Some(audience) = audience {
+            assert_eq!(audience, ada.application.id, "{mode}");
+            assert_ne!(audience, at_other.id, "{mode}");
+        }
+        let (status, error) = at_other.exchange(&other.base, &code, &[]).await;
+        assert_eq!(
+            (status, &error["error"]),
+            (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
+            "{mode}"
+        );
+    }
+    // Errors name it, too.
+    let refused = [
+        ("prompt", Some("none")),
+        ("scope", Some("openid offline_access")),
+    ];
+    for mode in ["query", "jwt"] {
+        let mut changes = refused.to_vec();
+        changes.push(("response_mode", Some(mode)));
+        let stranger = Browser::new(&host.base);
+        let page = stranger.get(&ada.application.request(&changes)).await;
+        let issuer = match mode {
+            "query" => page.parameter("iss"),
+            _ => verified(&host, &only_response(&page)).await.1["iss"]
+                .text()
+                .to_owned(),
+        };
+        assert_eq!(issuer, host.issuer(), "{mode}");
+    }
 }
 
 #[tokio::test]

@@ -25,6 +25,8 @@ const ANSWERS: &str = "it/oidc/repeats.rs";
 const TEST_SIGN_INS: &str = "it/admin_api/test_sign_ins.rs";
 const CALLBACKS: &str = "it/channels/callbacks.rs";
 const CIBA_POLLS: &str = "it/oidc/ciba/polls.rs";
+const PROOFS: &str = "it/oidc/dpop.rs";
+const PUSHED: &str = "it/oidc/pushed_requests.rs";
 
 #[rustfmt::skip]
 const CELLS: &[(&str, [Proof; 5])] = &[
@@ -125,6 +127,20 @@ const CELLS: &[(&str, [Proof; 5])] = &[
         ("it/oidc/client_auth.rs", "a_client_assertion_is_valid_once_on_all_instances"),
         ("it/oidc/client_auth.rs", "private_key_jwt_with_each_key_format"),
         ("it/oidc/client_auth.rs", "an_address_with_a_client_assertion_spends_nothing"),
+    ]),
+    ("DPoP proof", [
+        (PROOFS, "a_proof_is_valid_once_on_every_instance"),
+        (PROOFS, "a_proof_is_valid_once_on_every_instance"),
+        (PROOFS, "a_proof_is_valid_once_on_every_instance"),
+        (PROOFS, "refresh_token"),
+        ("it/oidc/dpop/negative.rs", "dpop_negative_tests"),
+    ]),
+    ("Pushed request", [
+        (PUSHED, "two_sign_ins_by_one_request_have_one_answer"),
+        (PUSHED, "par_attempt_reuse_request_uri"),
+        (PUSHED, "par_attempt_reuse_request_uri"),
+        (PUSHED, "a_pushed_request_signs_a_user_in"),
+        (PUSHED, "par_ensure_reused_request_uri_prior_to_auth_completion_succeeds"),
     ]),
     ("Answer of a sign-in", [
         (ANSWERS, "concurrent_consents_on_two_instances_get_one_answer"),

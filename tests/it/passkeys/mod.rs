@@ -130,17 +130,17 @@ async fn question(device: &Device, request: &PendingRequest, number: &str) -> Va
 }
 
 /// Ada's device has a passkey, and a sign-in of hers waits.
-struct Fixture {
-    host: TestHost,
+pub(crate) struct Fixture {
+    pub(crate) host: TestHost,
     ada: TestUser,
-    passkey: Software,
+    pub(crate) passkey: Software,
     waiting: Page,
-    request: PendingRequest,
+    pub(crate) request: PendingRequest,
     number: String,
 }
 
 impl Fixture {
-    async fn on(database: Database) -> Self {
+    pub(crate) async fn on(database: Database) -> Self {
         let host = TestHost::start_on_with(database, SETTINGS).await;
         let ada = host.ada().await;
         let passkey = Software::new(&host.base);
@@ -161,12 +161,12 @@ impl Fixture {
         }
     }
 
-    async fn question(&self) -> Value {
+    pub(crate) async fn question(&self) -> Value {
         question(&self.ada.device, &self.request, &self.number).await
     }
 
     /// Approves with this assertion.
-    async fn approve(&self, assertion: Value) -> Reply {
+    pub(crate) async fn approve(&self, assertion: Value) -> Reply {
         let proof = proof(
             &self.ada.device,
             &self.request,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use assent::domain::operations::traffic::rate_limits::keys::CallerKey;
 use assent_model::audit::Actor;
-use assent_tests::harness::{Browser, Json, Parsed, TestHost, Text, id, jwt_claims};
+use assent_tests::harness::{Browser, Json, Parsed, ProofKey, TestHost, Text, id, jwt_claims};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -254,6 +254,38 @@ async fn a_preview_names_the_blocking_lifecycle_state() {
         reason.contains("no device") && reason.contains("enrol"),
         "{reason}"
     );
+}
+
+/// Only the application has its key, so the preview has neither a request object nor a proof.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_does_not_depend_on_the_security_profile() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let path = format!("/applications/{}", ada.application.id);
+    let without = preview(&host, &ada.application.id, &ada.account).await;
+    let key = ProofKey::generate();
+    for (number, change) in [
+        json!({
+            "security_profile": "fapi2", "token_endpoint_auth_method": "private_key_jwt",
+            "jwks": {"keys": [key.public()]}, "dpop_bound_access_tokens": true,
+            "require_pushed_authorization_requests": true, "require_pkce": true,
+            "id_token_signed_response_alg": "ES256",
+        }),
+        json!({"security_profile": "fapi2-message-signing", "require_signed_request_object": true}),
+        json!({"dpop_bound_access_tokens": false, "tls_client_certificate_bound_access_tokens": true}),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let set = host.admin_ok(Method::PATCH, &path, change).await;
+        assert!(set["security_profile"].is_string(), "{set}");
+        let shown = preview(&host, &ada.application.id, &ada.account).await;
+        let (sinks, expected) = (shown.items(), without.items());
+        assert_eq!(sinks.len(), expected.len(), "{number}");
+        for (sink, expected) in sinks.iter().zip(expected) {
+            assert_eq!(sink["claims"], expected["claims"], "{number}");
+            assert_eq!(sink.get("stopped"), None, "{number}: {sink}");
+        }
+    }
 }
 
 /// Previews use slots of the plugins that sign-ins need.

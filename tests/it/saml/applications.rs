@@ -272,6 +272,7 @@ async fn expired_saml_records_are_deleted() {
             enrolments: day,
             admin_tokens: day,
             traces: day,
+            receipts: day,
             audit: day,
             streams: &[],
             denials: day,

@@ -9,6 +9,8 @@ use super::logout::{
 };
 use super::service_provider::TestServiceProvider;
 use crate::harness::{Application, Browser, TestHost, TestUser};
+use crate::oidc::backchannel::{PRIVATE, Receiver, register};
+use crate::oidc::frontchannel::frame_key;
 
 /// Registers a client with a sign-out page, and signs Ada in to it with her session.
 async fn client(host: &TestHost, ada: &TestUser, browser: &Browser) -> Application {
@@ -42,10 +44,10 @@ async fn single_logout_loads_the_pages_of_clients_before_it_answers() {
         .to_str()
         .expect("text");
     assert!(policy.contains("frame-src https://rp.example;"), "{policy}");
-    let address = format!("{}?loaded={}", page.url, client.id);
+    let address = format!("{}?loaded={}", page.url, frame_key(&page, &client.id));
     let end = browser.get(&address).await;
-    // A loaded page is no confirmation, and SAML's status is about service providers.
-    assert_eq!(codes(&answer(&end)), (SUCCESS, None));
+    // A loaded page is no confirmation.
+    assert_eq!(codes(&answer(&end)), (SUCCESS, Some(PARTIAL)));
     assert_eq!(end.parameter("RelayState"), "st&te");
 }
 
@@ -80,7 +82,11 @@ async fn service_providers_have_their_turns_before_the_frames() {
         page.body
     );
     let end = browser
-        .get(&format!("{}?loaded={}", page.url, client.id))
+        .get(&format!(
+            "{}?loaded={}",
+            page.url,
+            frame_key(&page, &client.id)
+        ))
         .await;
     for list in ["confirmed", "loaded"] {
         assert!(
@@ -119,4 +125,44 @@ async fn a_browser_without_the_session_loads_no_frames() {
         .await;
     // It is answered at once.
     assert_eq!(codes(&answer(&page)), (SUCCESS, Some(PARTIAL)));
+}
+
+/// The status also says whether the clients of the session confirmed its end by the back channel (SAML core section
+/// 3.7.3.2).
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_that_did_not_confirm_make_the_logout_partial() {
+    let settings = PRIVATE;
+    for (statuses, frontchannel, expected) in [
+        (Some("200"), false, None),
+        (Some("200"), true, None),
+        (Some("400"), false, Some(PARTIAL)),
+        (None, true, Some(PARTIAL)),
+        (None, false, Some(PARTIAL)),
+    ] {
+        let host = TestHost::start_with_settings(settings).await;
+        let service_provider = TestServiceProvider::register(&host, json!({})).await;
+        let ada = service_provider.ada(&host).await;
+        let browser = Browser::new(&host.base);
+        let known = signed_in(&service_provider, &ada, &browser, &host).await;
+        let client = client(&host, &ada, &browser).await;
+        if !frontchannel {
+            let path = format!("/applications/{}", client.id);
+            let without = json!({"frontchannel_logout_uri": null});
+            host.admin_ok(Method::PATCH, &path, without).await;
+        }
+        let receiver = Receiver::start().await;
+        if let Some(statuses) = statuses {
+            register(&host, &client, &receiver, statuses).await;
+        }
+        let request = request(&service_provider, &host, &known);
+        let mut page = send(&service_provider, &browser, &request, None).await;
+        if frontchannel {
+            page = page.followed().await;
+            let key = frame_key(&page, &client.id);
+            page = browser.get(&format!("{}?loaded={key}", page.url)).await;
+        }
+        let response = answer(&page);
+        let case = format!("{statuses:?} {frontchannel}");
+        assert_eq!(codes(&response), (SUCCESS, expected), "{case}");
+    }
 }

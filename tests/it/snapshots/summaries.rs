@@ -66,7 +66,10 @@ async fn protected_actions_have_the_same_summaries_as_before() {
 
 #[tokio::test]
 async fn each_member_of_an_update_has_the_same_summary_as_before() {
-    let mut world = World::filled("").await;
+    // A server that receives no client certificates refuses the members that need one.
+    let certificates =
+        "[http]\ntrusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
+    let mut world = World::filled(certificates).await;
     let mut texts = BTreeMap::new();
     for (schema, file, path) in UPDATES {
         let mut text = String::new();

@@ -51,6 +51,8 @@ pub enum ProtectedActionKind {
     GrantAdminScopes,
     /// Creates an initial access token, with which applications register themselves.
     CreateRegistrationToken,
+    /// Registers or replaces a type of authorization details, whose text users approve.
+    RegisterDetailsType,
     /// Changes how an application authenticates, where it receives answers, or which data it receives; and all settings
     /// of a service account.
     UpdateApplication,

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::security_profile::SecurityProfile;
 use super::{OidcSettings, SenderConstraint};
+use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::ClientAuthMethod;
 use crate::key::SigningAlgorithm;
 use crate::redirect::RedirectUri;
@@ -20,12 +21,24 @@ pub struct UnmetRule {
     /// Whether an administrator can set the first value. Others need keys or addresses, which only the operator of the
     /// application has.
     pub is_settable: bool,
+    /// The reason why the rule cannot be fulfilled on this server as it is configured.
+    pub obstacle: Option<&'static str>,
 }
 
+/// The obstacle, and the error of a setting, on a server that receives no client certificates: each token request of the
+/// application would fail.
+pub const NO_CERTIFICATES: &str = "this server receives no client certificates: expected the settings http.mtls, or \
+                                   http.client_cert_header behind a proxy";
+
 impl SecurityProfile {
-    /// Returns the settings that this profile does not permit.
-    pub fn unmet_rules(self, settings: &OidcSettings) -> Vec<UnmetRule> {
-        let mut unmet = self.unmet_authentication(settings);
+    /// Returns the settings that this profile does not permit on a server that receives client certificates, or on one
+    /// that does not.
+    pub fn unmet_rules(
+        self,
+        settings: &OidcSettings,
+        receives_certificates: bool,
+    ) -> Vec<UnmetRule> {
+        let mut unmet = self.unmet_authentication(settings, receives_certificates);
         unmet.extend(self.unmet_requests(settings));
         unmet.extend(self.unmet_signatures(settings));
         unmet
@@ -36,7 +49,11 @@ impl SecurityProfile {
     }
 
     /// The rules for the authentication of the application, and for its tokens.
-    fn unmet_authentication(self, settings: &OidcSettings) -> Vec<UnmetRule> {
+    fn unmet_authentication(
+        self,
+        settings: &OidcSettings,
+        receives_certificates: bool,
+    ) -> Vec<UnmetRule> {
         let mut unmet = Vec::new();
         if !settings.application_type.is_confidential() {
             unmet.push(UnmetRule {
@@ -44,6 +61,7 @@ impl SecurityProfile {
                 expected: vec![json!("web")],
                 rule: "only confidential clients: FAPI 2.0 Security Profile section 5.3.2.1",
                 is_settable: false,
+                obstacle: None,
             });
         }
         let methods = [
@@ -56,6 +74,7 @@ impl SecurityProfile {
                 expected: methods.map(|method| json!(method)).to_vec(),
                 rule: "authentication by key or certificate: FAPI 2.0 Security Profile section 5.3.2.1",
                 is_settable: false,
+                obstacle: None,
             });
         }
         if self.is_fapi_2() && settings.lenient_assertion_audience {
@@ -64,10 +83,11 @@ impl SecurityProfile {
                 expected: vec![json!(false)],
                 rule: "the issuer as the audience of assertions: FAPI 2.0 Security Profile section 5.3.2.1",
                 is_settable: true,
+                obstacle: None,
             });
         }
         match settings.sender_constraint {
-            SenderConstraint::Certificate => {}
+            SenderConstraint::Certificate if self.is_fapi_2() || receives_certificates => {}
             SenderConstraint::DpopKey if self.is_fapi_2() => {}
             SenderConstraint::Optional if self.is_fapi_2() => unmet.push(UnmetRule {
                 // One of the two members binds the tokens. DPoP needs no certificate.
@@ -76,12 +96,14 @@ impl SecurityProfile {
                 rule: "access tokens that are bound to a key, by this member or by \
                        tls_client_certificate_bound_access_tokens: FAPI 2.0 Security Profile section 5.3.2.1",
                 is_settable: true,
+                obstacle: None,
             }),
-            SenderConstraint::Optional | SenderConstraint::DpopKey => unmet.push(UnmetRule {
+            constraint => unmet.push(UnmetRule {
                 member: "tls_client_certificate_bound_access_tokens",
                 expected: vec![json!(true)],
                 rule: "access tokens that are bound to a certificate: FAPI 1.0 Advanced section 5.2.2",
-                is_settable: settings.sender_constraint == SenderConstraint::Optional,
+                is_settable: receives_certificates && constraint == SenderConstraint::Optional,
+                obstacle: (!receives_certificates).then_some(NO_CERTIFICATES),
             }),
         }
         unmet
@@ -100,6 +122,7 @@ impl SecurityProfile {
                     expected: vec![json!(true)],
                     rule,
                     is_settable,
+                    obstacle: None,
                 });
             }
         };
@@ -134,14 +157,15 @@ impl SecurityProfile {
                 rule: "redirect URIs that begin with https://, or are on this machine: FAPI 2.0 Security Profile \
                        section 5.3.2.2",
                 is_settable: false,
+                obstacle: None,
             });
         }
         unmet
     }
 
-    /// The rules for the algorithms of this server's signatures.
+    /// The rules for the algorithms of signatures: those of this server, and those that are fixed for the application.
     fn unmet_signatures(self, settings: &OidcSettings) -> Vec<UnmetRule> {
-        let members = [
+        let by_server = [
             (
                 "id_token_signed_response_alg",
                 Some(settings.id_token_algorithm),
@@ -155,17 +179,31 @@ impl SecurityProfile {
                 "introspection_signed_response_alg",
                 settings.introspection_algorithm,
             ),
-        ];
+        ]
+        .map(|(member, algorithm)| (member, algorithm.map(SigningAlgorithm::as_str), true));
+        // The application has the keys of the others.
+        let by_client = [
+            (
+                "request_object_signing_alg",
+                settings.request_object_algorithm,
+            ),
+            (
+                "token_endpoint_auth_signing_alg",
+                settings.assertion_algorithm,
+            ),
+        ]
+        .map(|(member, algorithm)| (member, algorithm.map(ClientAlgorithm::as_str), false));
         let permitted = self.algorithms();
-        let is_unmet = |algorithm: SigningAlgorithm| !permitted.contains(&algorithm.as_str());
-        members
+        by_server
             .into_iter()
-            .filter(|(_, algorithm)| algorithm.is_some_and(is_unmet))
-            .map(|(member, _)| UnmetRule {
+            .chain(by_client)
+            .filter(|(_, algorithm, _)| algorithm.is_some_and(|one| !permitted.contains(&one)))
+            .map(|(member, _, is_settable)| UnmetRule {
                 member,
                 expected: permitted.iter().map(|one| json!(one)).collect(),
                 rule: "no signatures with RS256: FAPI 2.0 Security Profile section 5.4.1",
-                is_settable: true,
+                is_settable,
+                obstacle: None,
             })
             .collect()
     }
@@ -180,7 +218,7 @@ mod tests {
     fn a_new_application_lacks_what_each_profile_requires() {
         let settings = OidcSettings::new(ApplicationType::Web);
         let members = |profile: SecurityProfile| -> Vec<&str> {
-            let unmet = profile.unmet_rules(&settings).into_iter();
+            let unmet = profile.unmet_rules(&settings, true).into_iter();
             unmet.map(|rule| rule.member).collect()
         };
         let fapi = [

@@ -423,6 +423,10 @@ events! {
     RegistrationTokenCreated = "registration-token.created",
     /// An initial access token was deleted.
     RegistrationTokenDeleted = "registration-token.deleted",
+    /// A type of authorization details was registered or replaced.
+    DetailsTypeRegistered = "details-type.registered",
+    /// A type of authorization details was deleted.
+    DetailsTypeDeleted = "details-type.deleted",
 }
 
 impl Event {

@@ -119,6 +119,14 @@ function purposeOf({ action, backchannel }) {
 }
 
 /**
+ * The authorization details of a request that the user saw, one line each.
+ * @param {ApprovalRequest} request
+ */
+function detailLines({ details = [] }) {
+  return details.map((detail) => `detail: ${JSON.stringify(detail)}`);
+}
+
+/**
  * The text that a device signs to approve or deny: all values that the user saw, and the decision.
  * @param {Shown & { decision: string, number: string }} answer
  */
@@ -128,6 +136,7 @@ export function approvalText({ issuer, device, request, decision, number }) {
     purpose,
     ...shownLines({ issuer, device, request }),
     ...lines,
+    ...detailLines(request),
     `decision: ${JSON.stringify(decision)}`,
     `number: ${JSON.stringify(number)}`,
   ].join('\n');
@@ -138,7 +147,12 @@ export function approvalText({ issuer, device, request, decision, number }) {
  * @param {Shown} shown
  */
 export function sameBrowserText({ issuer, device, request }) {
-  return ['assent-same-browser-v1', ...shownLines({ issuer, device, request }), 'decision: "approve"'].join('\n');
+  return [
+    'assent-same-browser-v1',
+    ...shownLines({ issuer, device, request }),
+    ...detailLines(request),
+    'decision: "approve"',
+  ].join('\n');
 }
 
 /**

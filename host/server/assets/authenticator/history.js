@@ -54,6 +54,7 @@ const ACTIONS = {
   'reload-plugins': 'app-action-reload-plugins',
   'roll-back-plugins': 'app-action-roll-back-plugins',
   'create-registration-token': 'app-action-create-registration-token',
+  'register-details-type': 'app-action-register-details-type',
   'try-component': 'app-action-try-component',
   'apply-manifest': 'app-action-apply-manifest',
 };

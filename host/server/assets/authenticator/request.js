@@ -214,6 +214,7 @@ function summary({ request }) {
       el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...title),
     ),
     request.action && el('p', { key: 'about', class: 'lead' }, text('app-action-about')),
+    details(request),
     el(
       'div',
       { key: 'facts', class: 'request-facts', id: `${id}-facts` },
@@ -248,10 +249,26 @@ function backchannelSummary(request, { message, scopes }) {
       el('p', {}, timeOfDay(request.requested_at)),
     ),
     el('p', { key: 'about', class: 'lead' }, ...phrase(about, { application })),
+    details(request),
     message && el('p', { key: 'message', class: 'binding-message', 'data-part': 'message' }, el('bdi', {}, message)),
     el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-backchannel-scopes', { application })),
     el('ul', { key: 'scopes', class: 'scopes' }, ...scopes.map((scope) => el('li', {}, scope))),
   ];
+}
+
+/**
+ * The authorization details, each completely. The user permits and signs them.
+ * @param {Item['request']} request
+ * @returns {Child}
+ */
+function details({ id, details: texts = [] }) {
+  if (texts.length === 0) return null;
+  return el(
+    'div',
+    { key: 'details', class: 'request-details', id: `request-${id}-details` },
+    el('p', { class: 'muted' }, text('app-request-details')),
+    el('ul', {}, ...texts.map((one) => el('li', {}, el('bdi', { translate: 'no' }, one)))),
+  );
 }
 
 /**
@@ -334,7 +351,7 @@ function numberField(state, item, act) {
     dir: 'ltr',
     autocomplete: 'off',
     enterkeyhint: 'done',
-    'aria-describedby': `${id}-facts ${id}-error ${id}-tries`,
+    'aria-describedby': `${request.details ? `${id}-details ` : ''}${id}-facts ${id}-error ${id}-tries`,
     'aria-invalid': item.error === '' ? null : 'true',
     disabled: item.phase === 'sending',
     value: item.number,

@@ -12,6 +12,7 @@ import { applicationPages } from './pages/application.js';
 import { applications } from './pages/applications.js';
 import { audit } from './pages/audit.js';
 import { claims } from './pages/claims.js';
+import { detailsTypes, editDetailsType, newDetailsType } from './pages/details_types.js';
 import { groupPages, groups, newGroup } from './pages/groups.js';
 import { invitations } from './pages/invitations.js';
 import { keys } from './pages/keys.js';
@@ -43,6 +44,9 @@ const PAGES = [
   ['/admin/applications/new', newApplication, 'applications:write'],
   ['/admin/applications/registration-tokens', registrationTokens, 'applications:read'],
   ['/admin/applications/registration-tokens/new', newRegistrationToken, 'applications:write'],
+  ['/admin/applications/authorization-details-types', detailsTypes, 'applications:read'],
+  ['/admin/applications/authorization-details-types/new', newDetailsType, 'applications:write'],
+  ['/admin/applications/authorization-details-types/edit', editDetailsType, 'applications:write'],
   ['/admin/applications/:id', applicationPages.guide, 'applications:read'],
   ['/admin/applications/:id/settings', applicationPages.settings, 'applications:read'],
   ['/admin/applications/:id/credentials', applicationPages.credentials, 'applications:read'],

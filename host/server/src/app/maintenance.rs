@@ -8,6 +8,7 @@ use crate::domain;
 use crate::domain::Services;
 use crate::domain::keys::{sealing_keys, signing_keys};
 use crate::domain::operations::telemetry::metric_families::families;
+use crate::domain::sign_in::details_types;
 use crate::otlp;
 use assent_store::{Retention, StoreError};
 
@@ -34,6 +35,7 @@ pub(super) async fn delete_expired(services: Arc<Services>) {
         enrolments: after(lifetimes.enrolment, DAY),
         admin_tokens: after(lifetimes.admin_token, DAY),
         traces: domain::claims::traces::retention(&services),
+        receipts: services.settings.receipts.retention.get(),
         audit: domain::audit::retention(&services),
         streams: services.settings.audit.stream.names(),
         denials: services.settings.approvals.denial_reset_after.get(),
@@ -107,7 +109,8 @@ pub(super) async fn poll_changes(services: Arc<Services>) {
     services.store.run_change_poller(&*services.clock).await;
 }
 
-/// Publishes, retires and deletes signing keys on time, and loads the changes of other instances.
+/// Publishes, retires and deletes signing keys on time, and loads the changes of other instances, also of the types of
+/// authorization details.
 pub(super) async fn keep_keys(services: Arc<Services>) {
     loop {
         if let Err(error) = sealing_keys::reload(&services).await {
@@ -115,6 +118,9 @@ pub(super) async fn keep_keys(services: Arc<Services>) {
         }
         if let Err(error) = signing_keys::maintain(&services).await {
             tracing::warn!(%error, "signing key rotation failed");
+        }
+        if let Err(error) = details_types::reload(&services).await {
+            tracing::warn!(%error, "types of authorization details not read");
         }
         tokio::time::sleep(signing_keys::REFRESH_INTERVAL).await;
     }

@@ -41,6 +41,9 @@ pub struct PendingRequest {
     /// The back-channel request, if the request is one of an application without a browser.
     #[serde(default)]
     pub backchannel: Option<PendingBackchannel>,
+    /// The texts of the authorization details that the application asks the user to permit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
     /// The time at which the request expires, in seconds since the epoch.
     pub expires_at: i64,
     /// The number of attempts to type the number that remain.

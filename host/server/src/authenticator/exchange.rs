@@ -49,6 +49,7 @@ impl Authenticator {
                 },
                 (None, None) => StatementSubject::SignIn,
             },
+            details: &request.details,
             account: &request.account,
             place: &request.place,
             browser: &request.browser,

@@ -148,6 +148,12 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                     request.account, request.browser, request.application.name
                 )),
             }
+            for detail in &request.details {
+                // A terminal shows the isolates of values as characters.
+                let detail = detail.replace(['\u{2068}', '\u{2069}'], "");
+                let detail = assent_model::printable::lines(&detail);
+                terminal::report_line(format_args!("  {detail}"));
+            }
         }
         AuthenticatorCommand::QrSignIn { link, store } => {
             let authenticator = Authenticator::load(&store)?;

@@ -15,6 +15,7 @@ mod manual;
 mod master_key;
 mod migrate;
 mod plugin;
+mod receipts;
 mod restore;
 mod serve;
 
@@ -67,6 +68,9 @@ enum Command {
     /// The audit log.
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Receipts: the signed evidence of answers to approval requests.
+    #[command(subcommand)]
+    Receipts(receipts::ReceiptsCommand),
     /// A headless authenticator, for tests and automation.
     #[command(subcommand)]
     Authenticator(authenticator::AuthenticatorCommand),
@@ -196,6 +200,7 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
     let arguments = Arguments::from_arg_matches(matches)?;
     let done = match arguments.command {
         Command::Audit(command) => return audit::run(command).await,
+        Command::Receipts(command) => return receipts::run(command).await,
         Command::Doctor(arguments) => return doctor::run(arguments).await,
         Command::Health(arguments) => return health::run(arguments).await,
         Command::Migrate(arguments) => return migrate::run(arguments).await,

@@ -59,6 +59,11 @@ pub(super) fn check(settings: &Settings) -> Vec<(String, String)> {
         HumanDuration::days(1)..=HumanDuration::days(3650),
         &mut expect,
     );
+    settings.receipts.retention.check(
+        "receipts.retention",
+        HumanDuration::ZERO..=HumanDuration::days(3650),
+        &mut expect,
+    );
     expect(
         EnvFilter::try_new(&settings.log.level).is_ok(),
         "log.level",

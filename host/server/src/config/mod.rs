@@ -26,6 +26,7 @@ mod mail;
 mod oidc;
 mod plugins;
 mod rate_limits;
+mod receipts;
 mod resources;
 mod saml;
 mod settings;
@@ -54,6 +55,7 @@ pub use plugins::{
     ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust,
 };
 pub use rate_limits::{Rate, RateLimits};
+pub use receipts::Receipts;
 pub use resources::{Database, Egress, GeoIp, Migrate};
 pub use saml::Saml;
 pub use settings::{Settings, notes};

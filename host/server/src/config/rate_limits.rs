@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct RateLimits {
     /// Requests of one IP address to the authorization endpoint and the login pages. A sign-in needs about five;
-    /// without JavaScript, twenty more for each minute of waiting.
+    /// without JavaScript, twenty more for each minute of waiting. Pushed requests of single-page and native
+    /// applications count too.
     pub login_pages_per_ip: Rate,
     /// The maximum number of open sign-ins without a typed name of one IP address. Above it the server removes the
     /// oldest ones, and those of known browsers last.
@@ -30,8 +31,9 @@ pub struct RateLimits {
     /// Actions that one device begins: QR sign-ins, which do not count towards the limits of sign-ins; enrolment links;
     /// recovery codes. Requests to approve protected actions count too.
     pub actions_per_device: Rate,
-    /// Requests of one IP address to the token, introspection and revocation endpoints. The default permits a gateway
-    /// 1,000 introspections a second, and as many other requests.
+    /// Requests of one IP address to the token, introspection and revocation endpoints, and to those for pushed
+    /// requests and registrations. The default permits a gateway 1,000 introspections a second, and as many other
+    /// requests.
     pub token_requests_per_ip: Rate,
     /// Failed client authentications of one confidential application from one IP address. Successful ones always pass,
     /// do not count, and clear the count.

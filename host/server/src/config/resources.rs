@@ -16,8 +16,9 @@ pub struct GeoIp {
     pub database_file: Option<PathBuf>,
 }
 
-/// The HTTP requests that this server sends on behalf of applications: for their key sets (`jwks_uri`), their SAML
-/// metadata (`metadata_url`) and their back-channel logout.
+/// The HTTP requests that this server sends on behalf of applications: for their key sets (`jwks_uri`), request objects
+/// (`request_uris`), sectors (`sector_identifier_uri`), SAML metadata (`metadata_url`), logos (`logo_uri`) and
+/// back-channel logout, and for the key sets of issuers of software statements.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Egress {

@@ -17,6 +17,7 @@ use crate::config::mail::Mail;
 use crate::config::oidc::Oidc;
 use crate::config::plugins::Plugins;
 use crate::config::rate_limits::RateLimits;
+use crate::config::receipts::Receipts;
 use crate::config::resources::{Database, Egress, GeoIp};
 use crate::config::saml::Saml;
 use crate::config::telemetry::{Metrics, Telemetry};
@@ -72,6 +73,9 @@ pub struct Settings {
     /// The retention of the audit log, and its streams.
     #[serde(default)]
     pub audit: Audit,
+    /// The retention of receipts.
+    #[serde(default)]
+    pub receipts: Receipts,
     /// The bootstrap of an empty database at the first start. Without this table the first start creates nothing.
     #[serde(default)]
     pub bootstrap: Option<Bootstrap>,

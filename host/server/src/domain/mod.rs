@@ -13,6 +13,7 @@ pub mod browser_words;
 pub mod claims;
 pub mod devices;
 pub mod error;
+pub mod fetched_objects;
 pub mod keys;
 pub mod mail;
 pub mod operations;
@@ -20,6 +21,7 @@ pub mod portal;
 pub mod protected_actions;
 pub mod services;
 pub mod sessions;
+pub mod shared_fetches;
 pub mod sign_in;
 
 pub use error::InternalError;

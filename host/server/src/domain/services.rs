@@ -8,6 +8,7 @@ use super::claims::result_cache::ClaimResults;
 use super::claims::trace_queue::Traces;
 use super::devices::long_polls::LongPolls;
 use super::devices::relying_party::RelyingParty;
+use super::fetched_objects::FetchedObjects;
 use super::keys::fetched_keys::FetchedKeys;
 use super::operations::branding::Logo;
 use super::operations::wakeups::Wakeups;
@@ -25,6 +26,7 @@ use crate::domain::operations::traffic::admission::Admission;
 use crate::domain::operations::traffic::draining::DrainSwitch;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
 use crate::domain::operations::traffic::used_proofs::UsedProofs;
+use crate::domain::sign_in::details_types::DetailsTypeNames;
 use crate::geoip::GeoIp;
 use crate::keys::client_authorities::ClientAuthorities;
 use crate::keys::saml::OpenKeys;
@@ -72,6 +74,10 @@ pub struct Services {
     pub signed_documents: SignedDocuments,
     /// The cache of applications' key sets.
     pub fetched_keys: FetchedKeys,
+    /// The last fetches of request objects.
+    pub fetched_objects: FetchedObjects,
+    /// The names of the registered types of authorization details.
+    pub details_types: DetailsTypeNames,
     /// The relying party of passkeys, which creates challenges and verifies assertions. `None` if the base URL names an
     /// IP address, because a passkey belongs to a domain.
     pub passkeys: Option<RelyingParty>,

@@ -31,6 +31,7 @@ use crate::domain::operations::traffic::request_metrics::EndpointGroup;
 use crate::http::oidc::cors::Origins;
 use crate::keys::PublishedKeySet;
 use crate::oidc::discovery;
+use assent_model::authorization_details::name::TypeName;
 
 /// The largest prebuilt body, in bytes.
 const LARGEST: usize = 256 * 1024;
@@ -229,9 +230,11 @@ struct Version {
 
 #[derive(Clone)]
 enum Content {
-    /// The discovery document of an instance with or without a delegated channel.
+    /// The discovery document of an instance with or without a delegated channel, and with these types of
+    /// authorization details.
     Discovery {
         is_delegated: bool,
+        details_types: Arc<Vec<TypeName>>,
     },
     KeySet(Arc<PublishedKeySet>),
     Fixed,
@@ -241,11 +244,15 @@ impl PartialEq for Version {
     fn eq(&self, other: &Self) -> bool {
         let same_content = match (&self.content, &other.content) {
             (
-                Content::Discovery { is_delegated },
+                Content::Discovery {
+                    is_delegated,
+                    details_types,
+                },
                 Content::Discovery {
                     is_delegated: other,
+                    details_types: other_types,
                 },
-            ) => is_delegated == other,
+            ) => is_delegated == other && details_types == other_types,
             // A reload of unchanged keys creates an equal key set.
             (Content::KeySet(key_set), Content::KeySet(other)) => {
                 Arc::ptr_eq(key_set, other) || key_set.json() == other.json()
@@ -316,6 +323,7 @@ impl Prebuilt {
         let content = match document {
             Document::Discovery | Document::AuthorizationServer => Content::Discovery {
                 is_delegated: discovery::has_delegated_channel(services),
+                details_types: services.details_types.current(),
             },
             Document::KeySet => {
                 Content::KeySet(services.key_ring.published_key_set(services.now()))

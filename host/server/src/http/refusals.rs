@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use super::admin_api;
 use super::header_text;
+use super::oidc::client_certificate::CHAIN_HEADER;
 use super::oidc::{client_calls, registration};
 use super::page_error::ErrorTexts;
 use super::texts::preferred_language;
@@ -20,7 +21,7 @@ use assent_model::language::Language;
 /// The longest path with its query, in bytes.
 const LONGEST_ADDRESS: usize = 16 * 1024;
 /// The maximum size of all headers of a request together, in bytes. The connection accepts twice that, so that this
-/// server's own response is sent.
+/// server's own response is sent, and a proxy can send a chain of certificates, which has a bound of its own.
 const LONGEST_HEAD: usize = 32 * 1024;
 /// Paths that only programs request. Scripts of this server's pages call them too, and do not read pages.
 const OF_PROGRAMS: [&str; 11] = [
@@ -79,9 +80,9 @@ fn address(request: &Request) -> &str {
 
 fn head_length(request: &Request) -> usize {
     // Each header also has a colon, a space and a line end.
-    let headers = request
-        .headers()
-        .iter()
+    let headers = request.headers().iter();
+    let headers = headers
+        .filter(|(name, _)| **name != CHAIN_HEADER)
         .map(|(name, value)| name.as_str().len() + value.len() + 4);
     address(request).len() + headers.sum::<usize>()
 }

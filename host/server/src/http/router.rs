@@ -148,6 +148,10 @@ fn shared_routes(
             "/oidc/jwks",
             layers::document(documents, get(endpoints::jwks)),
         )
+        .route(
+            "/oidc/receipts/keys",
+            layers::document(documents, get(endpoints::receipt_keys)),
+        )
         .merge(layers::called_by_applications(
             services,
             origins,

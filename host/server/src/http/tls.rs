@@ -3,9 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
 
 use openssl::asn1::Asn1Time;
 use openssl::error::ErrorStack;
@@ -20,11 +18,9 @@ use tokio_openssl::SslStream;
 
 use crate::config;
 use crate::http::oidc::client_certificate::ClientCertificate;
+use crate::keys::reloaded_file::ReloadedFile;
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::secret::Digest;
-
-/// The minimum time between checks of the files. A new connection triggers a check if the last one is that old.
-const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The reason why a listener cannot use TLS. The message names the key of the setting.
 #[derive(Debug, thiserror::Error)]
@@ -74,16 +70,7 @@ pub struct TlsIdentity {
     table: &'static str,
     files: config::Tls,
     clients: Clients,
-    clock: SharedClock,
-    looked_at: AtomicI64,
-    current: Mutex<CurrentContext>,
-}
-
-/// The context in use, and the digest of the files from which it was created or that were last rejected.
-#[derive(Clone)]
-struct CurrentContext {
-    context: SslContext,
-    seen: Digest,
+    reloaded: ReloadedFile<SslContext>,
 }
 
 impl std::fmt::Debug for TlsIdentity {
@@ -107,18 +94,12 @@ impl TlsIdentity {
         clock: SharedClock,
     ) -> Result<Self, TlsError> {
         let pair = CertificatePair::read(table, &files)?;
-        let current = Mutex::new(CurrentContext {
-            context: pair.context(table, &files, clients)?,
-            seen: pair.digest(),
-        });
-        let looked_at = AtomicI64::new(clock.now().millis());
+        let context = pair.context(table, &files, clients)?;
         Ok(Self {
             table,
             files,
             clients,
-            clock,
-            looked_at,
-            current,
+            reloaded: ReloadedFile::new(context, pair.digest(), clock),
         })
     }
 
@@ -126,7 +107,7 @@ impl TlsIdentity {
     pub fn expires_at(&self) -> Option<Timestamp> {
         /// The seconds of a day.
         const DAY: i64 = 24 * 60 * 60;
-        let context = self.current().context;
+        let context = self.reloaded.current();
         let left = Asn1Time::from_unix(0)
             .ok()?
             .diff(context.certificate()?.not_after())
@@ -162,51 +143,23 @@ impl TlsIdentity {
 
     /// Returns the context in use, after a check of the files if the last one is long ago.
     async fn context(self: &Arc<Self>) -> SslContext {
-        let now = self.clock.now();
-        let last = self.looked_at.load(Ordering::Relaxed);
-        let due = now >= Timestamp::from_millis(last) + CHECK_INTERVAL || now.millis() < last;
-        // Only one of several simultaneous connections checks.
-        if due
-            && self
-                .looked_at
-                .compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
-        {
-            let this = Arc::clone(self);
-            // A check that panicked changed nothing.
-            let _ = tokio::task::spawn_blocking(move || this.reload_if_changed()).await;
-        }
-        self.current().context
+        let reload = Self::reload_if_changed;
+        self.reloaded.reload_if_due(self, reload).await;
+        self.reloaded.current()
     }
 
-    fn current(&self) -> CurrentContext {
-        self.current
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// Applies the files if they changed. Invalid files change nothing: the listener continues with the previous ones,
-    /// and logs an error once.
+    /// Applies the content of the files, if it changed.
     fn reload_if_changed(&self) {
-        let changed = CertificatePair::read(self.table, &self.files).and_then(|pair| {
-            let CurrentContext { context, seen } = self.current();
-            if pair.digest() == seen {
-                return Ok(());
-            }
-            let made = pair.context(self.table, &self.files, self.clients);
-            let (context, outcome) = match made {
-                Ok(context) => (context, Ok(())),
-                Err(error) => (context, Err(error)),
-            };
-            *self.current.lock().unwrap_or_else(PoisonError::into_inner) = CurrentContext {
-                context,
-                seen: pair.digest(),
-            };
-            outcome.inspect(|()| tracing::info!(table = self.table, "TLS certificate reloaded"))
+        let replaced = CertificatePair::read(self.table, &self.files).and_then(|pair| {
+            let context = || pair.context(self.table, &self.files, self.clients);
+            self.reloaded.replace(pair.digest(), context)
         });
-        if let Err(error) = changed {
-            tracing::error!(%error, "TLS certificate reload failed, the previous one stays in use");
+        match replaced {
+            Ok(true) => tracing::info!(table = self.table, "TLS certificate reloaded"),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::error!(%error, "TLS certificate reload failed, the previous one stays in use");
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::armour::{
     Block, blocks, certificates, first_certificate, has_private_key, is_certificate,
 };
-use super::jws_verifier::verifier;
+use super::jws_verifier::{accepted_name, verifier};
 use super::key_set::{ClientKeyError, ReadKeySet, usable_key};
 use assent_model::client_auth::{RegisteredCertificate, RegisteredCertificates};
 use assent_model::id::Did;
@@ -309,9 +309,7 @@ fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), Jw
         .get("alg")
         .and_then(Value::as_str)
         .ok_or(JwtError::Malformed)?;
-    if !accepted.contains(&algorithm) {
-        return Err(JwtError::Algorithm);
-    }
+    accepted_name(algorithm, accepted).ok_or(JwtError::Algorithm)?;
     Ok((
         algorithm.to_owned(),
         header.get("kid").and_then(Value::as_str).map(str::to_owned),

@@ -4,10 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use openssl::error::ErrorStack;
 use openssl::stack::Stack;
 use openssl::x509::store::X509StoreBuilder;
@@ -15,12 +12,10 @@ use openssl::x509::verify::X509VerifyParam;
 use openssl::x509::{X509, X509PurposeId, X509Ref, X509StoreContext, X509VerifyResult};
 
 use super::armour::has_private_key;
+use super::reloaded_file::ReloadedFile;
 use assent_model::certificate_name::CertificateName;
-use assent_model::clock::{SharedClock, Timestamp};
+use assent_model::clock::SharedClock;
 use assent_model::secret::Digest;
-
-/// The minimum time between checks of the file. A client certificate triggers a check if the last one is that old.
-const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The largest number of intermediate authorities in a chain.
 const MOST_INTERMEDIATES: i32 = 8;
@@ -32,8 +27,7 @@ const SECURITY_LEVEL: i32 = 2;
 pub struct ClientAuthorities {
     file: PathBuf,
     clock: SharedClock,
-    looked_at: AtomicI64,
-    current: ArcSwap<LoadedAuthorities>,
+    reloaded: ReloadedFile<Arc<LoadedAuthorities>>,
 }
 
 struct LoadedAuthorities {
@@ -42,8 +36,6 @@ struct LoadedAuthorities {
     /// Certificates between roots and clients, for clients and proxies that do not send them. They have no trust of
     /// their own.
     intermediates: Vec<X509>,
-    /// The digest of the file from which they were read, or that was last rejected.
-    seen: Digest,
 }
 
 impl std::fmt::Debug for ClientAuthorities {
@@ -97,57 +89,20 @@ impl ClientAuthorities {
     /// [`AuthoritiesError`] if it cannot be read, or has no root authority.
     pub fn load(file: &Path, clock: SharedClock) -> Result<Self, AuthoritiesError> {
         let content = read(file)?;
+        let loaded = Arc::new(LoadedAuthorities::parse(file, &content)?);
+        let seen = Digest::sha256(&content);
         Ok(Self {
             file: file.to_owned(),
-            looked_at: AtomicI64::new(clock.now().millis()),
+            reloaded: ReloadedFile::new(loaded, seen, Arc::clone(&clock)),
             clock,
-            current: ArcSwap::from_pointee(LoadedAuthorities::parse(file, &content)?),
         })
     }
 
     /// Reads the file again if it changed, and the last check is long ago. An invalid file changes nothing: the
     /// previous authorities stay in use, and the log has one error.
     pub async fn reload_if_due(self: &Arc<Self>) {
-        let now = self.clock.now();
-        let last = self.looked_at.load(Ordering::Relaxed);
-        let due = now >= Timestamp::from_millis(last) + CHECK_INTERVAL || now.millis() < last;
-        // Only one of several simultaneous requests checks.
-        if due
-            && self
-                .looked_at
-                .compare_exchange(last, now.millis(), Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
-        {
-            let this = Arc::clone(self);
-            // A check that panicked changed nothing.
-            let _ = tokio::task::spawn_blocking(move || this.reload_if_changed()).await;
-        }
-    }
-
-    fn reload_if_changed(&self) {
-        let changed = read(&self.file).and_then(|content| {
-            let known = self.current.load();
-            let seen = Digest::sha256(&content);
-            if known.seen == seen {
-                return Ok(());
-            }
-            let (loaded, outcome) = match LoadedAuthorities::parse(&self.file, &content) {
-                Ok(loaded) => (loaded, Ok(())),
-                Err(error) => {
-                    let previous = LoadedAuthorities {
-                        roots: known.roots.clone(),
-                        intermediates: known.intermediates.clone(),
-                        seen,
-                    };
-                    (previous, Err(error))
-                }
-            };
-            self.current.store(Arc::new(loaded));
-            outcome.inspect(|()| tracing::info!("client authorities reloaded"))
-        });
-        if let Err(error) = changed {
-            tracing::error!(%error, "client authorities reload failed, the previous ones stay in use");
-        }
+        let reload = Self::reload_if_changed;
+        self.reloaded.reload_if_due(self, reload).await;
     }
 
     /// Checks that one of the authorities issued this certificate (DER) for client authentication, that it is valid
@@ -163,10 +118,8 @@ impl ClientAuthorities {
         name: &CertificateName,
     ) -> Result<(), CertificateDenied> {
         let certificate = X509::from_der(der).map_err(|_| CertificateDenied::Untrusted)?;
-        let outcome =
-            self.current
-                .load()
-                .verify(&certificate, intermediates, self.clock.now().seconds());
+        let loaded = self.reloaded.current();
+        let outcome = loaded.verify(&certificate, intermediates, self.clock.now().seconds());
         // A failed verification leaves errors, which later calls of OpenSSL would report.
         drop(ErrorStack::get());
         match outcome {
@@ -182,6 +135,21 @@ impl ClientAuthorities {
             Err(error) => {
                 tracing::info!(%error, "client certificate not verified");
                 Err(CertificateDenied::Untrusted)
+            }
+        }
+    }
+
+    /// Applies the content of the files, if it changed.
+    fn reload_if_changed(&self) {
+        let replaced = read(&self.file).and_then(|content| {
+            let parse = || LoadedAuthorities::parse(&self.file, &content).map(Arc::new);
+            self.reloaded.replace(Digest::sha256(&content), parse)
+        });
+        match replaced {
+            Ok(true) => tracing::info!("client authorities reloaded"),
+            Ok(false) => {}
+            Err(error) => {
+                tracing::error!(%error, "client authorities reload failed, the previous ones stay in use");
             }
         }
     }
@@ -204,7 +172,6 @@ impl LoadedAuthorities {
         Ok(Self {
             roots,
             intermediates,
-            seen: Digest::sha256(content),
         })
     }
 

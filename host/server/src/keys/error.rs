@@ -58,6 +58,9 @@ pub enum KeyError {
     /// No key of an algorithm may sign.
     #[error("the database has no {0} key that may sign")]
     NoneToSign(SigningAlgorithm),
+    /// No key may sign receipts.
+    #[error("the database has no receipt key that may sign")]
+    NoReceiptKey,
     /// A service provider has no key.
     #[error("the service provider {0} has no key to sign with")]
     NoSamlKey(Did),

@@ -32,7 +32,7 @@ fn private_key(purpose: KeyPurpose) -> Result<Zeroizing<Vec<u8>>, KeyError> {
             PKey::from_rsa(openssl::rsa::Rsa::generate(2048)?)?
         }
         KeyPurpose::IdToken(SigningAlgorithm::EdDsa) => PKey::generate_ed25519()?,
-        KeyPurpose::IdToken(SigningAlgorithm::Es256) | KeyPurpose::Push => {
+        KeyPurpose::IdToken(SigningAlgorithm::Es256) | KeyPurpose::Push | KeyPurpose::Receipt => {
             let group = openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)?;
             PKey::from_ec_key(openssl::ec::EcKey::generate(&group)?)?
         }

@@ -1,13 +1,30 @@
 //! The verifiers of signatures by applications.
 
+use josekit::JoseError;
 use josekit::jwk::Jwk;
-use josekit::jws::{ES256, ES384, ES512, EdDSA, JwsVerifier, PS256, RS256};
+use josekit::jws::alg::eddsa::EddsaJwsVerifier;
+use josekit::jws::{ES256, ES384, ES512, EdDSA, JwsAlgorithm, JwsVerifier, PS256, RS256};
 use serde_json::{Map, Value};
 
 use assent_model::application::security_profile::SecurityProfile;
+use assent_model::client_algorithm::ClientAlgorithm;
 
 /// The algorithms of assertions and request objects.
 pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
+
+/// The name of EdDSA with the curve Ed25519 since RFC 9864. It is accepted where EdDSA is, and never written.
+const ED25519: &str = "Ed25519";
+
+/// Returns the algorithms with which an application signs: the one that it fixed, or else those of its profile.
+pub fn own_algorithms(
+    fixed: Option<ClientAlgorithm>,
+    profile: Option<SecurityProfile>,
+) -> Vec<&'static str> {
+    let permitted = signing_algorithms(profile).iter().copied();
+    permitted
+        .filter(|one| fixed.is_none_or(|fixed| fixed.as_str() == *one))
+        .collect()
+}
 
 /// Returns the algorithms with which an application with this profile signs.
 pub const fn signing_algorithms(profile: Option<SecurityProfile>) -> &'static [&'static str] {
@@ -28,7 +45,57 @@ pub(super) fn verifier(algorithm: &str, key: &Map<String, Value>) -> Option<Box<
         "ES384" => boxed(ES384.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
         "ES512" => boxed(ES512.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
         "EdDSA" => boxed(EdDSA.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        ED25519 if key.curve() == Some(ED25519) => boxed(
+            EdDSA
+                .verifier_from_jwk(key)
+                .map(|made| Box::new(Ed25519Verifier(made)) as _),
+        ),
         _ => None,
+    }
+}
+
+/// The name that applications know an algorithm of a signature by, in the form of the settings: EdDSA for its new name.
+/// `None` if it is none of these.
+pub(super) fn accepted_name<'a>(named: &str, accepted: &[&'a str]) -> Option<&'a str> {
+    let name = match named {
+        ED25519 => "EdDSA",
+        other => other,
+    };
+    accepted.iter().copied().find(|known| *known == name)
+}
+
+/// The verifier of a signature whose header has the new name of the algorithm. The library knows only the old one.
+#[derive(Clone, Debug)]
+struct Ed25519Verifier(EddsaJwsVerifier);
+
+impl JwsVerifier for Ed25519Verifier {
+    fn algorithm(&self) -> &dyn JwsAlgorithm {
+        &Ed25519
+    }
+
+    fn key_id(&self) -> Option<&str> {
+        self.0.key_id()
+    }
+
+    fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), JoseError> {
+        self.0.verify(message, signature)
+    }
+
+    fn box_clone(&self) -> Box<dyn JwsVerifier> {
+        Box::new(self.clone())
+    }
+}
+
+#[derive(Debug)]
+struct Ed25519;
+
+impl JwsAlgorithm for Ed25519 {
+    fn name(&self) -> &str {
+        ED25519
+    }
+
+    fn box_clone(&self) -> Box<dyn JwsAlgorithm> {
+        Box::new(Self)
     }
 }
 

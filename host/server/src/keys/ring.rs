@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use super::receipt::{KnownReceiptKey, ReceiptKey, ReceiptKeys};
 use super::self_issued::{self, IdTokenError};
 use super::signing::IdTokenKey;
 use super::verification::VerificationKey;
@@ -19,8 +20,8 @@ use serde_json::{Map, Value, json};
 /// The shortest time between two queries of the store for unknown keys.
 const BETWEEN_LOOKUPS: Duration = Duration::from_secs(1);
 
-/// The keys that sign and verify tokens, as they were last read from the database. Signing and verification use only
-/// these.
+/// The keys that sign and verify tokens, and those that sign receipts, as they were last read from the database.
+/// Signing and verification use only these.
 #[derive(Debug)]
 pub struct KeyRing {
     state: RwLock<Arc<RingState>>,
@@ -75,6 +76,7 @@ struct RingState {
     reading: Reading,
     /// Those of the algorithms that have keys.
     lines: Vec<Line>,
+    receipts: ReceiptKeys,
     published: RwLock<Option<Arc<PublishedKeySet>>>,
 }
 
@@ -99,7 +101,7 @@ struct RingKey {
 }
 
 impl KeyRing {
-    /// Opens the ring with these keys. Keys for other purposes than ID tokens are ignored.
+    /// Opens the ring with these keys. Keys for other purposes than ID tokens and receipts are ignored.
     ///
     /// # Errors
     /// [`KeyError`] if a key cannot be unsealed, or an algorithm that needs a key has none.
@@ -200,6 +202,37 @@ impl KeyRing {
         self.state().all_keys(now)
     }
 
+    /// Returns the key that signs receipts at `now`.
+    ///
+    /// # Errors
+    /// [`KeyError::NoReceiptKey`] if there is none.
+    pub fn receipt_signer(&self, now: Timestamp) -> Result<Arc<ReceiptKey>, KeyError> {
+        self.state()
+            .receipts
+            .signer(now)
+            .ok_or(KeyError::NoReceiptKey)
+    }
+
+    /// Returns all receipt keys of this issuer with their periods, as verifiers receive them.
+    pub fn receipt_key_set(&self, issuer: &str) -> Value {
+        self.state().receipts.key_set(issuer)
+    }
+
+    /// Returns all receipt keys, in the order of their generations.
+    pub fn all_receipt_keys(&self, now: Timestamp) -> Vec<KnownReceiptKey> {
+        self.state().receipts.all(now)
+    }
+
+    /// Returns whether the next receipt key must be published.
+    pub fn is_next_receipt_key_due(
+        &self,
+        rotation: Duration,
+        ahead: Duration,
+        now: Timestamp,
+    ) -> bool {
+        self.state().receipts.is_next_due(rotation, ahead, now)
+    }
+
     fn state(&self) -> Arc<RingState> {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -221,6 +254,7 @@ impl RingState {
         sealing: &SealingKeys,
         before: Option<&Self>,
     ) -> Result<Self, KeyError> {
+        let receipts = ReceiptKeys::open(keys, sealing, before.map(|held| &held.receipts))?;
         let before: HashMap<KeyId, &RingKey> = before
             .iter()
             .flat_map(|held| held.keys())
@@ -245,6 +279,7 @@ impl RingState {
         Ok(Self {
             reading,
             lines: lines.into_iter().flatten().collect(),
+            receipts,
             published: RwLock::default(),
         })
     }

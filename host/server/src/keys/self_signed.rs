@@ -6,7 +6,7 @@ use josekit::jwt;
 use serde_json::{Map, Value};
 
 use super::client::thumbprint;
-use super::jws_verifier::verifier;
+use super::jws_verifier::{accepted_name, verifier};
 use super::key_set::{PRIVATE, normalise_numbers};
 use assent_model::token_binding::KeyThumbprint;
 
@@ -49,7 +49,7 @@ pub fn read_proof(token: &str) -> Result<SelfSigned, Rejection> {
         return Err("its typ must be dpop+jwt");
     }
     let named = text("alg").unwrap_or_default();
-    let algorithm = PROOF_ALGORITHMS.into_iter().find(|known| *known == named);
+    let algorithm = accepted_name(named, &PROOF_ALGORITHMS);
     let algorithm = algorithm.ok_or("its alg must be ES256, PS256, EdDSA, ES384 or ES512")?;
     let key = header.get("jwk").and_then(Value::as_object);
     let mut key = key
@@ -70,7 +70,7 @@ pub fn read_proof(token: &str) -> Result<SelfSigned, Rejection> {
             "its RSA key is longer than 4,096 bits, or has an exponent of more than 32 bits",
         );
     }
-    let verifier = verifier(algorithm, &key).ok_or("its jwk does not fit its alg")?;
+    let verifier = verifier(named, &key).ok_or("its jwk does not fit its alg")?;
     let (payload, _) = jwt::decode_with_verifier(token, &*verifier)
         .map_err(|_| "its signature does not match its jwk, or its claims are malformed")?;
     let key = thumbprint(&key).ok_or("its jwk is of an unknown kind")?;

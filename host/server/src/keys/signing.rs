@@ -23,6 +23,8 @@ pub enum SigningError {
     Rsa(#[from] ErrorStack),
     /// The library for JSON Web Signatures failed.
     Jws(#[from] JoseError),
+    /// The content could not be written as JSON.
+    Json(#[from] serde_json::Error),
 }
 
 /// The type of a signed token (`typ`, RFC 7515 section 4.1.9), so that tokens of different types are not confused (RFC

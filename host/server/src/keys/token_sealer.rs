@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
 use super::{KeyError, SealingKey, SealingKeys};
+use assent_model::authorization_details::granted::DetailsSelection;
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 use assent_model::id::{FamilyId, TokenId};
@@ -124,6 +125,7 @@ impl TokenSealer {
                 TokenSource::Application { version } => SealedSource::Application { version },
             },
             scopes: grant.scopes.to_string(),
+            details: grant.details,
             binding: grant.binding.map(SealedBinding::from),
             issued_at: grant.issued_at.millis(),
             expires_at: grant.expires_at.millis(),
@@ -171,6 +173,7 @@ impl TokenSealer {
                 SealedSource::Application { version } => TokenSource::Application { version },
             },
             scopes: TokenScopes::parse_known(&sealed.scopes),
+            details: sealed.details,
             binding: sealed.binding.map(TokenBinding::from),
             issued_at: Timestamp::from_millis(sealed.issued_at),
             expires_at: Timestamp::from_millis(sealed.expires_at),
@@ -282,6 +285,7 @@ struct SealedAccess {
     application: String,
     source: SealedSource,
     scopes: String,
+    details: DetailsSelection,
     binding: Option<SealedBinding>,
     issued_at: i64,
     expires_at: i64,
@@ -367,6 +371,7 @@ mod tests {
                 track_use_until: Some(Timestamp::from_millis(at + 5)),
             }),
             scopes: TokenScopes::parse_known("openid email"),
+            details: serde_json::from_str("5").expect("a selection"),
             binding: Some(TokenBinding::Certificate(Digest::sha256(b"certificate"))),
             issued_at: Timestamp::from_millis(at),
             expires_at: Timestamp::from_millis(at + 1000),

@@ -1,6 +1,6 @@
 //! The back-channel authentication endpoint (OpenID Client-Initiated Backchannel Authentication Core 1.0 sections 7 and
-//! 13). An application asks for a user without a browser. The user's device shows the request, and the application polls
-//! the token endpoint for the result.
+//! 13). An application asks for a user without a browser. The user's device shows the request, and the application
+//! polls the token endpoint for the result.
 //!
 //! The responses do not reveal which names exist: each name without access to the application is unknown, with the same
 //! queries. A user with access who cannot answer, for example without a device, gets a request that expires.
@@ -38,7 +38,11 @@ const LONGEST: u64 = 600;
 /// The hints of which a request has one.
 const HINTS: [&str; 3] = ["login_hint", "id_token_hint", "login_hint_token"];
 /// Parameters that this endpoint does not support, with the reason.
-const UNSUPPORTED: [(&str, &str); 3] = [
+const UNSUPPORTED: [(&str, &str); 4] = [
+    (
+        "authorization_details",
+        "authorization_details are not supported at this endpoint: send them to the authorization endpoint",
+    ),
     (
         "login_hint_token",
         "login_hint_token is not supported: send login_hint or id_token_hint",

@@ -4,7 +4,7 @@
 use crate::domain::{InternalError, Services};
 use crate::oidc::dpop::proof;
 use crate::oidc::dpop::proof::{ProofError, ProofHeader, ProvenRequest};
-use crate::oidc::error::Reason;
+use crate::oidc::error::{PROOF_REUSED, Reason};
 use crate::oidc::tokens::{Presented, PresentedText, ValidAccess};
 use assent_model::saml::MessageClaim;
 use assent_model::scope::Scope;
@@ -195,8 +195,6 @@ async fn use_proof(
     };
     match outcome {
         ReplayCheck::FirstUse => Ok(()),
-        ReplayCheck::Replayed => Err(BearerError::InvalidProof(
-            "it was used before: its jti must be new each time",
-        )),
+        ReplayCheck::Replayed => Err(BearerError::InvalidProof(PROOF_REUSED)),
     }
 }

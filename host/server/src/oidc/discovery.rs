@@ -91,6 +91,11 @@ pub fn document(services: &Services) -> Value {
     });
     if let Some(members) = document.as_object_mut() {
         members.extend(logout(issuer));
+        let types = services.details_types.current();
+        if !types.is_empty() {
+            let name = "authorization_details_types_supported";
+            members.insert(name.to_owned(), json!(*types));
+        }
         if services.settings.oidc.registration.enabled {
             let endpoint = json!(format!("{issuer}/register"));
             members.insert("registration_endpoint".to_owned(), endpoint);
@@ -131,7 +136,7 @@ fn claims_supported() -> Vec<&'static str> {
 }
 
 /// Whether a sign-in may rest on a delegated approval of a vendor. Nothing else in the document changes while the
-/// server runs.
+/// server runs, except the types of authorization details.
 pub fn has_delegated_channel(services: &Services) -> bool {
     services.plugins.has_delegated_channel()
 }

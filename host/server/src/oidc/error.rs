@@ -39,6 +39,9 @@ pub enum TokenError {
     /// A scope is unknown, or not for this client.
     #[error("{0}")]
     InvalidScope(&'static str),
+    /// The authorization details are not those of the grant (RFC 9396 section 6).
+    #[error("{0}")]
+    InvalidAuthorizationDetails(String),
     /// The client may not use the grant type.
     #[error("the application may not use this grant type")]
     UnauthorizedClient,
@@ -89,8 +92,7 @@ impl TokenError {
         Self::InvalidGrant("the user may no longer use the application");
 
     /// The DPoP proof was used before.
-    pub(in crate::oidc) const PROOF_REPLAYED: Self =
-        Self::InvalidProof("it was used before: its jti must be new each time");
+    pub(in crate::oidc) const PROOF_REPLAYED: Self = Self::InvalidProof(PROOF_REUSED);
 
     /// The `error` code.
     pub fn code(&self) -> &'static str {
@@ -102,6 +104,7 @@ impl TokenError {
             Self::UseNonce => "use_dpop_nonce",
             Self::Pushed { code, .. } => code.as_str(),
             Self::InvalidScope(_) => "invalid_scope",
+            Self::InvalidAuthorizationDetails(_) => "invalid_authorization_details",
             Self::UnauthorizedClient | Self::ApplicationDisabled => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",
             Self::AuthorizationPending => "authorization_pending",
@@ -126,6 +129,8 @@ pub enum AuthorizeErrorCode {
     InvalidRequest,
     /// The scope has no `openid`.
     InvalidScope,
+    /// The authorization details have a mistake, or the application may not use their type (RFC 9396 section 5).
+    InvalidAuthorizationDetails,
     /// The response type is not `code`.
     UnsupportedResponseType,
     /// The application may not use the authorization code grant.
@@ -134,7 +139,7 @@ pub enum AuthorizeErrorCode {
     LoginRequired,
     /// `prompt=none`, and the user must consent first.
     ConsentRequired,
-    /// `prompt=none` of a native application, which gets no code without a page.
+    /// `prompt=none` of a native application, which gets no code without a page, or with authorization details.
     InteractionRequired,
     /// The sign-in has none of the essential `acr` values (OpenID Connect Unmet Authentication Requirements).
     UnmetAuthenticationRequirements,
@@ -158,3 +163,7 @@ assent_model::enum_texts!(AuthorizeErrorCode);
 /// The reason of a failed client authentication, for the client's developer. It contains only facts that every client
 /// with knowledge of the client ID may know.
 pub(crate) type Reason = &'static str;
+
+/// The reason for which a proof that was used before is rejected.
+pub(in crate::oidc) const PROOF_REUSED: Reason =
+    "it was used before: its jti must be new each time";

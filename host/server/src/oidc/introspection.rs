@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
+use super::grant::details;
 use super::parameters::Parameters;
 use super::tokens::{Presented, PresentedText};
 use crate::domain::claims::result_cache::ResultKey;
@@ -19,6 +20,7 @@ use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::{Application, RegisteredApplication};
+use assent_model::authorization_details::granted::DetailsSelection;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::scope::Scopes;
@@ -59,6 +61,9 @@ pub struct ActiveToken {
     /// The key that the bearer must prove to hold (RFC 8705 section 3.2, RFC 9449 section 6.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     cnf: Option<Value>,
+    /// The authorization details of the token (RFC 9396 section 9.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorization_details: Option<Vec<Map<String, Value>>>,
     /// The claims that plugins add for resource servers. None has the name of a member above, because those names are
     /// protected.
     #[serde(flatten)]
@@ -79,6 +84,7 @@ struct KnownToken {
     application: Did,
     family: Option<FamilyState>,
     scopes: TokenScopes,
+    details: DetailsSelection,
     issued_at: Timestamp,
     expires_at: Timestamp,
     binding: Option<TokenBinding>,
@@ -145,6 +151,10 @@ pub async fn introspect(
             (sub, more)
         }
     };
+    let authorization_details = known.family.as_ref().and_then(|state| {
+        let granted = &state.family.context.authorization_details;
+        details::elements(granted, known.details)
+    });
     let acr = known
         .family
         .as_ref()
@@ -165,6 +175,7 @@ pub async fn introspect(
             let (method, value) = binding.confirmation();
             json!({ method: value })
         }),
+        authorization_details,
         more,
     })))
 }
@@ -284,6 +295,12 @@ async fn known_token(
             is_refresh: true,
             application: found.state.family.application.clone(),
             scopes: TokenScopes::Oidc(found.state.family.scopes.clone()),
+            details: found
+                .state
+                .family
+                .context
+                .authorization_details
+                .of_types(|_| true),
             issued_at: found.grant.issued_at,
             expires_at: found.grant.expires_at,
             binding: found.grant.dpop_key.map(TokenBinding::DpopKey),
@@ -296,6 +313,7 @@ async fn known_token(
         application: found.grant.application,
         family: found.family,
         scopes: found.grant.scopes,
+        details: found.grant.details,
         issued_at: found.grant.issued_at,
         expires_at: found.grant.expires_at,
         binding: found.grant.binding,

@@ -29,7 +29,7 @@ pub enum ParametersError {
 }
 
 /// The known parameters. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
-const KNOWN: [&str; 40] = [
+const KNOWN: [&str; 41] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -43,6 +43,7 @@ const KNOWN: [&str; 40] = [
     "id_token_hint",
     "acr_values",
     "claims",
+    "authorization_details",
     "ui_locales",
     "claims_locales",
     "display",

@@ -27,7 +27,7 @@ const URN: &str = "urn:ietf:params:oauth:request_uri:";
 const LIFETIME: Duration = Duration::from_secs(90);
 /// The parameters that the authorization endpoint reads. No others are stored, such as those that authenticate the
 /// application.
-const STORED: [&str; 17] = [
+const STORED: [&str; 18] = [
     "redirect_uri",
     "response_type",
     "response_mode",
@@ -40,6 +40,7 @@ const STORED: [&str; 17] = [
     "id_token_hint",
     "acr_values",
     "claims",
+    "authorization_details",
     "ui_locales",
     "registration",
     "code_challenge",

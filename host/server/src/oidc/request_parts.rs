@@ -33,7 +33,7 @@ const SHOWN: [&str; 19] = [
     "requested_expiry",
 ];
 /// Parameters of which only the presence is shown: secrets, and what may identify a user.
-const HIDDEN: [&str; 15] = [
+const HIDDEN: [&str; 16] = [
     "client_secret",
     "client_assertion",
     "code",
@@ -44,6 +44,7 @@ const HIDDEN: [&str; 15] = [
     "id_token_hint",
     "request",
     "claims",
+    "authorization_details",
     "auth_req_id",
     "binding_message",
     "login_hint_token",
@@ -63,6 +64,8 @@ const SCHEMES: [&str; 3] = ["Basic", "Bearer", "DPoP"];
 const LONGEST: usize = 300;
 const MOST: usize = 40;
 const OMITTED: &str = "…";
+/// The part with a request object.
+const REQUEST_OBJECT: &str = "request_object";
 
 /// Returns the client that a request names. Nothing is verified.
 pub fn named_client(parameters: &Parameters, authorization: Option<&str>) -> Option<Did> {
@@ -99,15 +102,23 @@ pub fn parts_of(
     }
     let jwts = [
         ("assertion", parameters.get("client_assertion")),
-        ("request_object", parameters.get("request")),
+        (REQUEST_OBJECT, parameters.get("request")),
         ("proof", proof),
     ];
     let mut parts = vec![json!({"part": "parameters", "header": {}, "members": sent})];
-    parts.extend(jwts.into_iter().filter_map(|(part, text)| {
-        let (header, claims) = decoded(text?);
-        Some(json!({"part": part, "header": header, "members": claims}))
-    }));
+    let sent = jwts.into_iter();
+    parts.extend(sent.filter_map(|(part, text)| Some(jwt_part(part, text?))));
     parts
+}
+
+/// Returns the part of a request object that the server fetched from `request_uri`.
+pub fn fetched_object(text: &str) -> Value {
+    jwt_part(REQUEST_OBJECT, text)
+}
+
+fn jwt_part(part: &str, text: &str) -> Value {
+    let (header, claims) = decoded(text);
+    json!({"part": part, "header": header, "members": claims})
 }
 
 /// Returns the header and the claims of a JWT, of which nothing is verified. Empty if it cannot be read.

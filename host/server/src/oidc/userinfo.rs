@@ -5,19 +5,29 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::bearer::{BearerError, BearerToken, accept};
+use super::dpop::proof::ProofHeader;
+use super::parameters::Parameters;
+use super::request_parts::parts_of;
+use super::tokens::PresentedText;
 use crate::domain::claims::result_cache::ResultKey;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::claims::token_claims::IssuerClaims;
 use crate::domain::keys::signing_keys;
+use crate::domain::operations::recent_requests::{self, RequestError};
+use crate::domain::operations::request_queue::Sender;
 use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::scope::{Scope, Scopes};
+use assent_model::token_binding::TokenBinding;
 use assent_plugin_host::{Fault, MapFailureKind, PluginSet, Sink};
 use assent_store::{TokenFamily, UserAccount};
 use assent_telemetry::SPANS;
+
+/// The path of the endpoint.
+pub const PATH: &str = "/oidc/me";
 
 /// A response (OpenID Connect Core section 5.3.2).
 #[derive(Debug)]
@@ -54,6 +64,44 @@ pub async fn respond(services: &Services, shown: BearerToken<'_>) -> Result<User
     let key = signing_keys::signer(services, algorithm).await?;
     let signed = key.sign(claims, TokenType::Response);
     Ok(UserInfo::Signed(signed.map_err(InternalError::from)?))
+}
+
+/// Notes a rejected request for the administrator of the application whose token it has. The caller may have stolen the
+/// token, so it counts as a stranger. Accepted requests are not noted, because each sign-in has one, nor is one with an
+/// expired token, which is no mistake of the application.
+pub fn note_rejection(
+    services: &Services,
+    token: &str,
+    authorization: Option<&str>,
+    proof: ProofHeader<'_>,
+    error: &BearerError,
+) {
+    let Some(PresentedText::Access(token)) = PresentedText::access(services, token) else {
+        return;
+    };
+    let reason = match (error, token.grant.binding) {
+        (BearerError::Internal(_) | BearerError::Busy, _) => return,
+        (BearerError::InvalidToken, Some(TokenBinding::DpopKey(_))) => {
+            "the access token is bound to a DPoP key: send it with the scheme DPoP and a proof; or it is revoked"
+                .to_owned()
+        }
+        (BearerError::InvalidToken, Some(TokenBinding::Certificate(_))) => {
+            "the access token is bound to a client certificate: send it over a connection with this certificate; or \
+             it is revoked"
+                .to_owned()
+        }
+        (other, _) => other.to_string(),
+    };
+    let error = RequestError {
+        code: error.code().unwrap_or_default().to_owned(),
+        reason,
+    };
+    let application = &token.grant.application;
+    let (sender, error) = (Sender::Stranger, Some(error));
+    recent_requests::record(services, application, sender, PATH, error, || {
+        let proof = proof.proof().ok().flatten();
+        parts_of(&Parameters::of_pairs(Vec::new()), authorization, proof)
+    });
 }
 
 async fn claims(

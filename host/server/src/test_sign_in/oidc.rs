@@ -254,6 +254,7 @@ async fn exchange(
         None => None,
     };
     let presented = CodeExchange {
+        details: None,
         grant,
         redirect_uri: &redirect_uri,
         verifier: Some(&verifier),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
 use crate::engine::clock_guard::ClockGuard;
+use crate::engine::migrations::older_instances::{self, RunningInstance};
 use crate::engine::sql;
 use crate::engine::sql::DatabaseKind;
 use crate::operations::instance::{Heartbeat, RunStart};
@@ -123,6 +124,23 @@ impl Store {
             );
         }
         Ok(limit)
+    }
+
+    /// The number of running instances beside this one.
+    pub async fn other_instances(&self) -> Result<usize> {
+        let instances = self.running_instances().await?;
+        let others = instances
+            .iter()
+            .filter(|other| other.id != self.instance.id);
+        Ok(others.count())
+    }
+
+    /// The running instances.
+    pub(crate) async fn running_instances(&self) -> Result<Vec<RunningInstance>> {
+        let mut lease = self.instance.lease().await?;
+        let running = older_instances::running(self.instance.kind, &mut lease).await;
+        lease.end(running.as_ref().err());
+        Ok(running?)
     }
 
     /// Takes or extends the lease on work that one instance does for all. Returns whether this instance has the lease.

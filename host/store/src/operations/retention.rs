@@ -29,6 +29,8 @@ pub struct Retention {
     pub admin_tokens: Duration,
     /// Claim traces.
     pub traces: Duration,
+    /// Receipts of approvals; zero deletes all.
+    pub receipts: Duration,
     /// Entries of the audit log.
     pub audit: Duration,
     /// The streams that must have received an entry before its deletion.
@@ -199,6 +201,7 @@ impl Store {
                 retention.admin_tokens,
             ),
             (old_traces, retention.traces),
+            (by_id!("receipts", "decided_at <= $3"), retention.receipts),
             (
                 by_id!("client_requests", "created_at < $3"),
                 Duration::from_secs(60 * 60),

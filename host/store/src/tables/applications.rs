@@ -1,6 +1,7 @@
 //! Applications.
 
 pub(crate) mod client_secrets;
+pub(crate) mod details_types;
 pub(crate) mod listing;
 pub(crate) mod logos;
 pub(crate) mod noted_secret_uses;

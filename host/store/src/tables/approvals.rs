@@ -8,6 +8,7 @@ pub(crate) mod creation;
 pub(crate) mod delivery;
 pub(crate) mod dispatch;
 pub(crate) mod limit;
+pub(crate) mod receipts;
 pub(crate) mod repeat;
 pub(crate) mod report;
 pub(crate) mod request;

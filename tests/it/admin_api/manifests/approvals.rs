@@ -382,6 +382,8 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
         "dpop_bound_access_tokens",
     ];
     let algorithms = [
+        "request_object_signing_alg",
+        "token_endpoint_auth_signing_alg",
         "authorization_signed_response_alg",
         "userinfo_signed_response_alg",
         "introspection_signed_response_alg",
@@ -400,6 +402,12 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             addresses,
             none.clone(),
             words("request_uris (“https://evil.example/object”)"),
+        ),
+        (
+            "authorization_details_types",
+            json!(["payment"]),
+            none.clone(),
+            words("authorization_details_types (“payment”)"),
         ),
         (
             "security_profile",

@@ -142,6 +142,10 @@ async fn a_request_has_exactly_one_hint_and_a_scope() {
             vec![("request_uri", Some("https://rp.example/r"))],
             "invalid_request",
         ),
+        (
+            vec![("authorization_details", Some("[{\"type\":\"payment\"}]"))],
+            "invalid_request",
+        ),
     ] {
         let error = error(&host, &ada.application, &changes).await;
         assert_eq!(error, expected, "{changes:?}");

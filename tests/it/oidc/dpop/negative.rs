@@ -5,84 +5,112 @@ use josekit::jwt::{self, JwtPayload};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::{bound_token, me, token_endpoint, userinfo};
+use super::{ask, bound_token, me, push, pushed_requests, refused, token_endpoint, userinfo};
 use crate::harness::proof_key::{claims, digest};
-use crate::harness::{EncodedKey, ProofKey, rsa_key};
+use crate::harness::{EncodedKey, Json, ProofKey, TestHost, rsa_key};
+
+/// A request that needs a proof.
+struct Target<'a> {
+    host: &'a TestHost,
+    key: &'a ProofKey,
+    method: &'a str,
+    address: String,
+    /// The claims beside the usual ones.
+    claims: Value,
+}
+
+impl Target<'_> {
+    /// Returns a proof with these changes to its claims; null removes one.
+    fn with_claims(&self, changes: Value) -> String {
+        let mut all = self.claims.clone();
+        all.members_mut().extend(changes.members().clone());
+        self.key.proof(self.host, self.method, &self.address, all)
+    }
+
+    /// Returns a proof with these changes to its header; null removes a member.
+    fn with_header(&self, changes: Value) -> String {
+        let mut header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": self.key.public()});
+        header.members_mut().extend(changes.members().clone());
+        header.members_mut().retain(|_, value| !value.is_null());
+        self.key.proof_with(&header, self.payload())
+    }
+
+    fn payload(&self) -> serde_json::Map<String, Value> {
+        claims(self.host, self.method, &self.address, self.claims.clone())
+    }
+
+    /// Returns proofs that no endpoint accepts.
+    fn wrong(&self) -> Vec<String> {
+        let other = ProofKey::generate();
+        let now = assent_model::clock::Clock::now(&*self.host.clock).seconds();
+        let good = self.with_claims(json!({}));
+        let mut tampered = good.clone();
+        tampered.truncate(good.len() - 8);
+        tampered.push_str("AAAAAAAA");
+        let payload = self.payload();
+        let mut wrong = vec![
+            "not a JWT".to_owned(),
+            String::new(),
+            tampered,
+            "x".repeat(9000),
+            self.with_header(json!({"typ": null})),
+            self.with_header(json!({"typ": "JWT"})),
+            self.with_header(json!({"jwk": null})),
+            self.with_header(json!({"jwk": self.key.private()})),
+            self.with_header(json!({"jwk": other.public()})),
+            self.with_header(json!({"jwk": "text"})),
+            by_rs256(&payload),
+            by_hs256(&payload),
+            unsigned(&payload),
+        ];
+        for claim in ["jti", "htm", "htu", "iat"] {
+            wrong.push(self.with_claims(json!({claim: null})));
+            wrong.push(self.with_claims(json!({claim: ["list"]})));
+        }
+        for (claim, value) in [
+            ("jti", json!("")),
+            ("jti", json!("x".repeat(257))),
+            ("htm", json!("PUT")),
+            ("htm", json!(self.method.to_lowercase())),
+            ("htu", json!(format!("{}/session/end", self.host.issuer()))),
+            ("htu", json!("https://evil.example/oidc/me")),
+            ("htu", json!(format!("{}/", self.address))),
+            ("htu", json!("/oidc/me")),
+            ("iat", json!(now - 31)),
+            ("iat", json!(now + 31)),
+            ("iat", json!(now - 70 * 60)),
+            ("iat", json!(now + 70 * 60)),
+        ] {
+            wrong.push(self.with_claims(json!({claim: value})));
+        }
+        wrong
+    }
+}
 
 #[tokio::test]
 async fn dpop_negative_tests() {
     let (host, key, token) = bound_token().await;
     let authorization = format!("DPoP {token}");
-    let address = userinfo(&host);
-    let ath = digest(&token);
-    let valid = json!({"ath": ath});
-    let header = |changes: Value| {
-        let mut header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": key.public()});
-        for (name, value) in changes.as_object().into_iter().flatten() {
-            header[name] = value.clone();
-        }
-        header
-            .as_object_mut()
-            .expect("an object")
-            .retain(|_, value| !value.is_null());
-        header
+    let target = Target {
+        host: &host,
+        key: &key,
+        method: "GET",
+        address: userinfo(&host),
+        claims: json!({"ath": digest(&token)}),
     };
-    let with_claims = |changes: Value| {
-        let mut all = valid.clone();
-        for (name, value) in changes.as_object().into_iter().flatten() {
-            all[name] = value.clone();
-        }
-        key.proof(&host, "GET", &address, all)
-    };
-    let with_header = |changes: Value| {
-        key.proof_with(
-            &header(changes),
-            claims(&host, "GET", &address, valid.clone()),
-        )
-    };
-    let other = ProofKey::generate();
-    let now = assent_model::clock::Clock::now(&*host.clock).seconds();
-    let good = with_claims(json!({}));
-    let mut tampered = good.clone();
-    tampered.truncate(good.len() - 8);
-    tampered.push_str("AAAAAAAA");
-    let payload = claims(&host, "GET", &address, valid.clone());
-    let by_other_algorithms = [by_rs256(&payload), by_hs256(&payload), unsigned(&payload)];
-    let mut wrong = vec![
-        "not a JWT".to_owned(),
-        String::new(),
-        tampered,
-        "x".repeat(9000),
-        with_header(json!({"typ": null})),
-        with_header(json!({"typ": "JWT"})),
-        with_header(json!({"jwk": null})),
-        with_header(json!({"jwk": key.private()})),
-        with_header(json!({"jwk": other.public()})),
-        with_header(json!({"jwk": "text"})),
-        other.proof(&host, "GET", &address, valid.clone()),
-    ];
-    for claim in ["jti", "htm", "htu", "iat", "ath"] {
-        wrong.push(with_claims(json!({claim: null})));
-        wrong.push(with_claims(json!({claim: ["list"]})));
-    }
-    for (claim, value) in [
-        ("jti", json!("")),
-        ("jti", json!("x".repeat(257))),
-        ("htm", json!("POST")),
-        ("htm", json!("get")),
-        ("htu", json!(token_endpoint(&host))),
-        ("htu", json!("https://evil.example/oidc/me")),
-        ("htu", json!(format!("{address}/"))),
-        ("htu", json!("/oidc/me")),
-        ("iat", json!(now - 31)),
-        ("iat", json!(now + 31)),
-        ("iat", json!(now - 70 * 60)),
-        ("iat", json!(now + 3600)),
-        ("ath", json!(digest("another token"))),
+    let mut wrong = target.wrong();
+    for ath in [
+        Value::Null,
+        json!(["list"]),
+        json!(digest("another token")),
+        json!(token),
     ] {
-        wrong.push(with_claims(json!({claim: value})));
+        wrong.push(target.with_claims(json!({"ath": ath})));
     }
-    wrong.extend(by_other_algorithms);
+    wrong.push(target.with_claims(json!({"htm": "POST"})));
+    wrong.push(target.with_claims(json!({"htu": token_endpoint(&host)})));
+    let by_other = ProofKey::generate();
+    wrong.push(by_other.proof(&host, "GET", &target.address, target.claims.clone()));
     for proof in &wrong {
         let (status, error, challenge) = me(&host.base, &authorization, &[proof]).await;
         assert_eq!(
@@ -95,6 +123,7 @@ async fn dpop_negative_tests() {
             "{challenge}"
         );
     }
+    let good = target.with_claims(json!({}));
     let (status, ..) = me(&host.base, &authorization, &[&good]).await;
     assert_eq!(status, StatusCode::OK);
     let (status, error, _) = me(&host.base, &authorization, &[&good]).await;
@@ -103,6 +132,63 @@ async fn dpop_negative_tests() {
         (StatusCode::UNAUTHORIZED, "invalid_dpop_proof"),
         "a replay"
     );
+}
+
+/// The same proofs at the token endpoint, and two proofs in one request.
+#[tokio::test]
+async fn dpop_negative_tests_at_the_token_endpoint() {
+    let (host, ada) = TestHost::start().await.with_ada().await;
+    let key = ProofKey::generate();
+    let target = Target {
+        host: &host,
+        key: &key,
+        method: "POST",
+        address: token_endpoint(&host),
+        claims: json!({}),
+    };
+    let mut wrong = target.wrong();
+    wrong.push(target.with_claims(json!({"htm": "GET"})));
+    wrong.push(target.with_claims(json!({"htu": pushed_requests(&host)})));
+    let form = [("grant_type", "client_credentials")];
+    let send = async |proofs: &[&str]| ask(&host.base, &ada.application, &form, proofs).await;
+    for proof in &wrong {
+        let answer = send(&[proof]).await;
+        assert_eq!(answer.0, StatusCode::BAD_REQUEST, "{proof}: {}", answer.1);
+        refused(&answer, "invalid_dpop_proof");
+    }
+    let [one, two] = [target.with_claims(json!({})), target.with_claims(json!({}))];
+    refused(&send(&[&one, &two]).await, "invalid_dpop_proof");
+    refused(&send(&[&one, &one]).await, "invalid_dpop_proof");
+    let (status, answer) = send(&[&target.with_claims(json!({}))]).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+}
+
+/// The same proofs with a pushed request.
+#[tokio::test]
+async fn dpop_negative_tests_with_a_pushed_request() {
+    let host = TestHost::start().await;
+    let web = host.web_application().await;
+    let key = ProofKey::generate();
+    let target = Target {
+        host: &host,
+        key: &key,
+        method: "POST",
+        address: pushed_requests(&host),
+        claims: json!({}),
+    };
+    let mut wrong = target.wrong();
+    wrong.push(target.with_claims(json!({"htm": "GET"})));
+    wrong.push(target.with_claims(json!({"htu": token_endpoint(&host)})));
+    let send = async |proofs: &[&str]| push(&host.base, &web, &[], proofs).await;
+    for proof in &wrong {
+        let answer = send(&[proof]).await;
+        assert_eq!(answer.0, StatusCode::BAD_REQUEST, "{proof}: {}", answer.1);
+        refused(&answer, "invalid_dpop_proof");
+    }
+    let [one, two] = [target.with_claims(json!({})), target.with_claims(json!({}))];
+    refused(&send(&[&one, &two]).await, "invalid_dpop_proof");
+    let (status, answer) = send(&[&target.with_claims(json!({}))]).await;
+    assert_eq!(status, StatusCode::CREATED, "{answer}");
 }
 
 fn by_rs256(claims: &serde_json::Map<String, Value>) -> String {

@@ -3,7 +3,7 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{ask, me, refused, token_endpoint, userinfo};
+use super::{ask, me, push, pushed_requests, refused, token_endpoint, userinfo};
 use crate::harness::proof_key::digest;
 use crate::harness::{
     Application, Database, HostOptions, ProofKey, Respond, TestHost, Text, http_client,
@@ -83,6 +83,57 @@ async fn nonces_are_required_by_setting() {
     host.advance(6 * 60);
     let (_, answer, _) = send(json!({"nonce": nonce})).await;
     assert_eq!(answer["error"], "use_dpop_nonce", "an old nonce");
+}
+
+/// With the setting, a pushed request needs one, too. The answer has exactly one nonce.
+#[tokio::test]
+async fn nonces_are_required_with_pushed_requests() {
+    let settings = "[oidc]\ndpop_nonces = true\n";
+    let host = TestHost::start_with_settings(settings).await;
+    let web = host.web_application().await;
+    let key = ProofKey::generate();
+    let request = web.request(&[]);
+    let query = request.split_once('?').expect("a query").1;
+    let send = async |changes: Value| {
+        let proof = key.proof(&host, "POST", &pushed_requests(&host), changes);
+        let response = http_client()
+            .post(format!("{}/oidc/par", host.base))
+            .basic_auth(&web.id, web.secret.as_ref())
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .header("DPoP", proof)
+            .body(query.to_owned())
+            .response()
+            .await;
+        let nonces: Vec<String> = response
+            .headers()
+            .get_all("dpop-nonce")
+            .iter()
+            .map(|nonce| nonce.text().to_owned())
+            .collect();
+        let status = response.status();
+        let body: Value = response.json().await.unwrap_or_default();
+        (status, body["error"].clone(), nonces)
+    };
+    let mut nonce = json!(null);
+    for sent in [json!({}), json!({"nonce": "unknown"}), json!({"nonce": ""})] {
+        let (status, error, nonces) = send(sent).await;
+        assert_eq!(
+            (status, error),
+            (StatusCode::BAD_REQUEST, json!("use_dpop_nonce"))
+        );
+        let [next] = nonces.as_slice() else {
+            panic!("{nonces:?}")
+        };
+        let permitted = |byte: u8| matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e);
+        assert!(next.bytes().all(permitted), "{next}");
+        nonce = json!(next);
+    }
+    let (status, error, nonces) = send(json!({"nonce": nonce})).await;
+    assert_eq!(status, StatusCode::CREATED, "{error}");
+    assert_eq!(nonces.len(), 1, "the next nonce");
+    // A request without a proof needs none.
+    let (status, answer) = push(&host.base, &web, &[], &[]).await;
+    assert_eq!(status, StatusCode::CREATED, "{answer}");
 }
 
 /// Pages of single-page applications read the nonce.

@@ -1,11 +1,13 @@
 //! Attacks on the registration endpoint.
 
+use std::time::Duration;
+
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{ENABLED, fixture, fixture_with, metadata, send};
-use crate::harness::{Database, Text, http_client};
+use crate::harness::{Application, Browser, Database, Json, ProofKey, Text, http_client, listen};
 
 /// Without an initial access token no application registers itself.
 #[tokio::test]
@@ -77,6 +79,116 @@ async fn oidcc_redirect_uri_regfrag() {
     assert_eq!(it.refusal(changes).await, "invalid_redirect_uri");
 }
 
+/// Redirect URIs that only look like one of a permitted host.
+#[tokio::test]
+async fn redirect_uris_that_resemble_a_permitted_host_are_rejected() {
+    let values = json!({"redirect_hosts": ["rp.example"]});
+    let it = fixture_with(Database::Sqlite, ENABLED, values).await;
+    for uri in [
+        "https://rp.example.evil.example/cb",
+        "https://evilrp.example/cb",
+        "https://sub.rp.example/cb",
+        "https://rp.example./cb",
+        "https://evil.example/rp.example/cb",
+        "https://evil.example/?https://rp.example/cb",
+        "https://evil.example#@rp.example/cb",
+        "https://rp.example@evil.example/cb",
+        "https://rp.example:443@evil.example/cb",
+        "https://rp.example%2eevil.example/cb",
+        "https://rp.example%252eevil.example/cb",
+        "https://evil.example%2f@rp.example/cb",
+        "https://evil.example\\@rp.example/cb",
+        "https://evil.example\\.rp.example/cb",
+        "https://rp.example\u{ff0e}evil.example/cb",
+        "https:evil.example/cb",
+        "https:///evil.example/cb",
+    ] {
+        let changes = json!({"redirect_uris": ["https://rp.example/cb", uri]});
+        assert_eq!(it.refusal(changes).await, "invalid_redirect_uri", "{uri}");
+    }
+}
+
+/// A redirect URI of a request is the text of a registered one: neither dots nor encodings lead from one to another.
+#[tokio::test]
+async fn paths_with_dots_and_double_encodings_are_other_redirect_uris() {
+    let it = fixture().await;
+    let odd = [
+        "https://rp.example/x/../cb",
+        "https://rp.example/./cb",
+        "https://rp.example/cb/..",
+        "https://rp.example/x/%2e%2e/cb",
+        "https://rp.example/x/%252e%252e/cb",
+        "https://rp.example/%63b",
+        "https://rp.example/cb%2f..",
+        "https://rp.example//cb",
+    ];
+    let open = async |client: &Value, uri: &str| {
+        let application = Application {
+            id: client["client_id"].text().to_owned(),
+            secret: None,
+            redirect_uri: uri.to_owned(),
+        };
+        let browser = Browser::new(&it.host.base);
+        browser.get(&application.request(&[])).await.status
+    };
+    let plain = it.registered(json!({})).await;
+    assert_eq!(
+        open(&plain, "https://rp.example/cb").await,
+        StatusCode::SEE_OTHER
+    );
+    for uri in odd {
+        assert_eq!(open(&plain, uri).await, StatusCode::BAD_REQUEST, "{uri}");
+        let changes = json!({"redirect_uris": [uri]});
+        let (status, client) = it.register(changes).await;
+        if status == StatusCode::BAD_REQUEST {
+            assert_eq!(client["error"], "invalid_redirect_uri", "{uri}");
+            continue;
+        }
+        assert_eq!(client["redirect_uris"], json!([uri]));
+        assert_eq!(
+            open(&client, "https://rp.example/cb").await,
+            StatusCode::BAD_REQUEST,
+            "{uri}"
+        );
+    }
+}
+
+/// The server checks the address of a name at the call, because the name may resolve to another address by then.
+#[tokio::test]
+async fn a_jwks_uri_that_resolves_to_loopback_is_not_called() {
+    let settings = format!("{ENABLED}[egress]\nallow_private_addresses = false\n");
+    let it = fixture_with(Database::Sqlite, &settings, json!({})).await;
+    let (listener, port) = listen().await;
+    let client = it
+        .registered(json!({
+            "token_endpoint_auth_method": "private_key_jwt",
+            "jwks_uri": format!("https://localhost:{port}/jwks"),
+        }))
+        .await;
+    let now = assent_model::clock::Clock::now(&*it.host.clock).seconds();
+    let id = &client["client_id"];
+    let claims = json!({
+        "iss": id, "sub": id, "aud": it.host.issuer(), "exp": now + 60, "iat": now, "jti": "one",
+    });
+    let header = json!({"alg": "ES256"});
+    let assertion = ProofKey::generate().proof_with(&header, claims.members().clone());
+    let form = [
+        ("grant_type", "authorization_code"),
+        ("code", "ac_unknown"),
+        (
+            "client_assertion_type",
+            "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+        ),
+        ("client_assertion", &assertion),
+    ];
+    let request = http_client().post(format!("{}/oidc/token", it.host.base));
+    let (status, answer) = send(request.form(&form)).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED, "{answer}");
+    assert_eq!(answer["error"], "invalid_client");
+    let connection = tokio::time::timeout(Duration::from_millis(50), listener.accept()).await;
+    assert!(connection.is_err(), "no connection is opened");
+}
+
 /// The server sends no request to a private address.
 #[tokio::test]
 async fn addresses_on_private_networks_are_rejected() {
@@ -93,9 +205,10 @@ async fn addresses_on_private_networks_are_rejected() {
         "not an address",
     ];
     for address in addresses {
-        let changes = json!({"sector_identifier_uri": address});
-        let error = it.refusal(changes).await;
-        assert_eq!(error, "invalid_client_metadata", "{address}");
+        for member in ["sector_identifier_uri", "logo_uri"] {
+            let error = it.refusal(json!({member: address})).await;
+            assert_eq!(error, "invalid_client_metadata", "{member} {address}");
+        }
         // The name of a host is resolved when its address is called.
         if address.contains("localhost") {
             continue;
@@ -108,8 +221,6 @@ async fn addresses_on_private_networks_are_rejected() {
             let error = it.refusal(changes.clone()).await;
             assert_eq!(error, "invalid_client_metadata", "{changes}");
         }
-        // The server does not fetch a logo.
-        it.registered(json!({"logo_uri": address})).await;
     }
 }
 

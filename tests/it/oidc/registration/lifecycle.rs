@@ -33,6 +33,7 @@ async fn an_application_waits_for_its_approval(database: Database) {
     let client = it.registered(json!({})).await;
     let own = it.application(&client).await;
     assert_eq!(own["enabled"], json!(false), "{database:?}");
+    assert_eq!(own["awaits_approval"], json!(true), "{database:?}");
     let browser = Browser::new(&it.host.base);
     let application = application_of(&client);
     let page = browser.get(&application.request(&[])).await;
@@ -47,7 +48,8 @@ async fn an_application_waits_for_its_approval(database: Database) {
     assert_eq!(it.application(&client).await["enabled"], json!(false));
     let path = format!("/applications/{}", application.id);
     let enabled = json!({"enabled": true});
-    it.host.admin_ok(Method::PATCH, &path, enabled).await;
+    let approved = it.host.admin_ok(Method::PATCH, &path, enabled).await;
+    assert_eq!(approved.get("awaits_approval"), None, "{approved}");
     let ada = it.host.user_with_account("ada", application).await;
     let code = ada.sign_in(&browser).await;
     assert!(!code.is_empty(), "{database:?}");
@@ -61,7 +63,22 @@ async fn an_application_waits_for_its_approval(database: Database) {
         assert_eq!(status, StatusCode::OK, "{answer}");
         let own = it.application(&client).await;
         assert_eq!(own["enabled"], json!(expected), "{database:?} {name}");
+        let awaits = own.get("awaits_approval").is_some();
+        assert_eq!(awaits, !expected, "{database:?} {name}");
     }
+    // One that an administrator disabled is not approved by mistake after a change of its own.
+    let disabled = json!({"enabled": false});
+    let own = it.host.admin_ok(Method::PATCH, &path, disabled).await;
+    assert_eq!(own.get("awaits_approval"), None, "{database:?}");
+    let update = json!({
+        "client_id": client["client_id"], "redirect_uris": client["redirect_uris"],
+        "scope": client["scope"], "client_name": "Wages",
+    });
+    let (status, answer) = it.call(Method::PUT, &client, update).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let own = it.application(&client).await;
+    assert_eq!(own.get("awaits_approval"), None, "{database:?}");
+    assert_eq!(own["enabled"], json!(false), "{database:?}");
 }
 
 /// A user without access cannot open an application that registered itself.

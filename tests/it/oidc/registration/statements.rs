@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assent_model::clock::Clock;
+use axum::http::header::LOCATION;
 use axum::routing::get;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -103,6 +104,17 @@ async fn sectors() -> String {
         .route(
             "/large",
             get(|| async { format!("[\"{}\"]", "x".repeat(70_000)) }),
+        )
+        .route(
+            "/moved",
+            get(|| async { (StatusCode::FOUND, [(LOCATION, "/both")]) }),
+        )
+        .route(
+            "/slow",
+            get(|| async {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                axum::Json(["https://rp.example/cb", "https://other.example/cb"])
+            }),
         );
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
     let listener = listener.expect("a port");
@@ -125,7 +137,7 @@ async fn oidcc_registration_sector_bad() {
             "sector_identifier_uri": format!("{base}/{path}"),
         })
     };
-    for path in ["one", "object", "large", "missing"] {
+    for path in ["one", "object", "large", "moved", "slow", "missing"] {
         let error = it.refusal(with(path)).await;
         assert_eq!(error, "invalid_client_metadata", "{path}");
     }

@@ -5,7 +5,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{Fixture, fixture, fixture_on, metadata, own_url, send};
-use crate::harness::{Database, Json, Text, http_client};
+use crate::harness::{Database, Json, Respond, Text, http_client};
 
 /// Returns an update with these changes.
 fn update_of(client: &Value, changes: Value) -> Value {
@@ -64,6 +64,72 @@ async fn an_application_reads_updates_and_deletes_itself(database: Database) {
     let path = format!("/applications/{}", client["client_id"].text());
     let (status, _) = it.host.admin(Method::GET, &path, Value::Null).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
+}
+
+/// Returns the version of an application in the database, and the number of entries about updates of it.
+async fn writes(it: &Fixture, client: &Value) -> (i64, usize) {
+    let id = client["client_id"].text();
+    let mut db = it.host.connection().await;
+    let (version,): (i64,) =
+        assent_store::sql::query_as("SELECT version FROM applications WHERE id = $1")
+            .bind(id.to_owned())
+            .fetch_one(&mut db)
+            .await
+            .expect("a version");
+    let path = format!("/audit?event=application.updated&application={id}");
+    let entries = it.host.admin_ok(Method::GET, &path, Value::Null).await;
+    (version, entries["items"].as_array().map_or(0, Vec::len))
+}
+
+/// An update without a difference leaves the version of the application and the audit log unchanged.
+#[both_databases]
+async fn an_update_without_a_difference_writes_nothing(database: Database) {
+    let it = fixture_on(database).await;
+    let client = it.registered(json!({})).await;
+    let before = writes(&it, &client).await;
+    let (status, first) = it.update(&client, json!({})).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}: {first}");
+    assert!(first.get("client_secret").is_none(), "{first}");
+    let (_, second) = it.update(&client, json!({})).await;
+    assert_eq!(second, first, "{database:?}");
+    assert_eq!(writes(&it, &client).await, before, "{database:?}");
+    let (status, _) = it.update(&client, json!({"client_name": "Library"})).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}");
+    let (version, entries) = before;
+    let after = writes(&it, &client).await;
+    assert_eq!(after, (version + 1, entries + 1), "{database:?}");
+}
+
+/// The updates of one application have a limit of their own. Reading does not count, and another application has its
+/// own limit.
+#[tokio::test]
+async fn updates_of_one_application_are_limited() {
+    let it = fixture().await;
+    let (own, other) = (
+        it.registered(json!({})).await,
+        it.registered(json!({})).await,
+    );
+    for _ in 0..60 {
+        let (status, answer) = it.update(&own, json!({})).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+    }
+    let request = || {
+        http_client()
+            .put(own_url(&it.host, &own))
+            .bearer_auth(own["registration_access_token"].text())
+            .json(&update_of(&own, json!({})))
+    };
+    let response = request().response().await;
+    assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(response.headers()["retry-after"], "60");
+    let answer: Value = response.json().await.expect("JSON");
+    assert_eq!(answer["error"], "temporarily_unavailable", "{answer}");
+    let (status, _) = it.call(Method::GET, &own, Value::Null).await;
+    assert_eq!(status, StatusCode::OK);
+    let (status, _) = it.update(&other, json!({})).await;
+    assert_eq!(status, StatusCode::OK);
+    it.host.advance(60);
+    assert_eq!(send(request()).await.0, StatusCode::OK);
 }
 
 /// An unknown application and a wrong token cannot be distinguished.
@@ -222,7 +288,7 @@ async fn a_new_method_has_a_new_secret() {
     assert!(again.get("client_secret").is_none(), "{again}");
 }
 
-/// An application with admin scopes, or of a manifest, is changed by administrators only.
+/// An application with admin scopes is changed by administrators only.
 #[tokio::test]
 async fn an_application_of_administrators_does_not_change_itself() {
     let it = fixture().await;
@@ -239,4 +305,49 @@ async fn an_application_of_administrators_does_not_change_itself() {
     let (status, _) = it.call(Method::DELETE, &client, Value::Null).await;
     assert_eq!(status, StatusCode::FORBIDDEN);
     it.application(&client).await;
+}
+
+/// A manifest has an application that registered itself only after its adoption. Then the manifest manages it.
+#[both_databases]
+async fn a_manifest_manages_an_application_after_its_adoption(database: Database) {
+    let it = fixture_on(database).await;
+    let client = it.registered(json!({})).await;
+    let id = client["client_id"].text();
+    let apply = async |application: Value| {
+        let manifest = json!({"owner": "team", "applications": [application]});
+        let body = json!({"manifest": manifest, "prune": true});
+        let plan = it.host.admin_ok(Method::POST, "/plans", body).await;
+        let digest = &plan["digest"];
+        let body = json!({"manifest": manifest, "prune": true, "digest": digest});
+        it.host.admin_ok(Method::POST, "/plans/apply", body).await
+    };
+    let exported = async || {
+        let path = "/manifests/team";
+        let manifest = it.host.admin_ok(Method::GET, path, Value::Null).await;
+        let applications = manifest["applications"].as_array().cloned();
+        let keys = applications.unwrap_or_default();
+        keys.iter()
+            .map(|application| application["key"].text().to_owned())
+            .collect::<Vec<String>>()
+    };
+    let own = |key: &str, name: &str| {
+        json!({
+            "key": key, "name": name, "application_type": "web",
+            "redirect_uris": ["https://rp.example/cb"],
+        })
+    };
+    // A manifest that prunes does not touch it, and its export does not have it.
+    apply(own("wiki", "Wiki")).await;
+    assert_eq!(exported().await, ["wiki"], "{database:?}");
+    let (status, updated) = it.update(&client, json!({"client_name": "Library"})).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}: {updated}");
+    let mut adopted = own("books", "Books");
+    adopted["adopt"] = json!(id);
+    apply(adopted).await;
+    assert_eq!(exported().await, ["books"], "{database:?}");
+    let (status, answer) = it.update(&client, json!({"client_name": "Payroll"})).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{database:?}: {answer}");
+    let (status, answer) = it.call(Method::DELETE, &client, Value::Null).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{database:?}: {answer}");
+    assert_eq!(it.application(&client).await["name"], "Books");
 }

@@ -23,7 +23,7 @@ import {
   tabs,
 } from '../view.js';
 import { usersWithAccess } from './access.js';
-import { applicationAddress, kindOf } from './applications.js';
+import { applicationAddress, kindOf, stateOf } from './applications.js';
 import { assignments } from './assignments.js';
 import { previewOf } from './claims.js';
 import { clientFields } from './client_fields.js';
@@ -74,10 +74,10 @@ function page(content) {
         title: value.name,
         isName: true,
         back: ['/admin/applications', 'Applications'],
-        badges: [badge(kindOf(value), 'kind'), !value.enabled && badge('Disabled', 'suspended')],
+        badges: [badge(kindOf(value), 'kind'), !value.enabled && stateOf(value)],
       },
       tabs('Parts of the application', links),
-      !value.enabled && notice('This application is disabled. No user can sign in to it.', 'warn'),
+      disabledNotice(value, version, context),
       managementNotice(value.managed_by),
       value.protocol !== 'saml' && registrationNotice(value.registered_by),
       ...(handover.notes ?? []).map((note) => notice(apiSentence(note), 'warn')),
@@ -121,6 +121,35 @@ async function settings(application, version, context) {
 function headingsOf(column) {
   const selector = ['.form > .group > h2', '.form > details > summary', ':scope > .panel > :is(h2, summary)'].join();
   return /** @type {HTMLElement[]} */ ([...column.querySelectorAll(selector)]);
+}
+
+/**
+ * Why no user can sign in to an application. One that waits for its approval can be approved here.
+ * @param {Schema<'Application'>} application
+ * @param {string | null} version
+ * @param {Context} context
+ */
+function disabledNotice(application, version, { may, reload }) {
+  const { id, name, enabled } = application;
+  if (enabled) return undefined;
+  if (application.protocol === 'saml' || !application.awaits_approval)
+    return notice('This application is disabled. No user can sign in to it.', 'warn');
+  const approve = async () => {
+    const yes = await ask(
+      t`Approve ${name}?`,
+      'Its tokens work, and users to whom you grant access can sign in. Read its settings first: it chose them itself.',
+      'Approve',
+    );
+    if (!yes) return;
+    await patch('/applications/{id}', { id }, { enabled: true }, version);
+    await reload();
+    say('The application is approved.');
+  };
+  return notice(
+    'This application registered or changed itself, and waits for approval. No user can sign in to it.',
+    'warn',
+    may('applications:write') && el('div', { class: 'ways' }, button('Approve', approve, 'primary')),
+  );
 }
 
 /**

@@ -19,6 +19,16 @@ export function kindOf(application) {
   return application.protocol === 'saml' ? KINDS.saml : KINDS[application.application_type];
 }
 
+/**
+ * The state of an application.
+ * @param {Schema<'Application'>} application
+ */
+export function stateOf(application) {
+  if (application.enabled) return badge('Enabled', 'active');
+  const waits = application.protocol !== 'saml' && application.awaits_approval;
+  return waits ? badge('Waits for approval', 'invited') : badge('Disabled', 'suspended');
+}
+
 /** @param {string} id */
 export const applicationAddress = (id) => `/admin/applications/${encodeURIComponent(id)}`;
 
@@ -58,7 +68,7 @@ const COLUMNS = [
   },
   {
     label: 'State',
-    cell: ({ enabled }) => (enabled ? badge('Enabled', 'active') : badge('Disabled', 'suspended')),
+    cell: stateOf,
   },
   {
     label: 'Users',
@@ -124,6 +134,7 @@ export async function applications({ may }) {
       lead: 'What users sign in to.',
       actions: [
         way('/admin/applications/registration-tokens', 'Initial access tokens'),
+        way('/admin/applications/authorization-details-types', 'Types of authorization details'),
         may('applications:write') && way('/admin/applications/new', 'Connect an application', 'primary'),
       ],
     },

@@ -1,7 +1,8 @@
 // An entry of the audit log: a sentence, and its details on demand.
 
+import { get } from '../api.js';
 import { icon } from '../icons.js';
-import { code, copyButton, el, moment } from '../view.js';
+import { button, code, copyButton, download, el, moment } from '../view.js';
 import { sentenceOf, toneOf } from './audit_events.js';
 
 /** @import { AuditDetail, Child, Context, Schema } from '../types.d.ts' */
@@ -28,7 +29,7 @@ export function auditEntry(entry, { may }) {
     'Details',
   );
   toggle.addEventListener('click', () => {
-    if (place.childElementCount === 0) place.append(details(entry));
+    if (place.childElementCount === 0) place.append(details(entry, may('audit:read')));
     place.hidden = !place.hidden;
     toggle.setAttribute('aria-expanded', String(!place.hidden));
   });
@@ -88,10 +89,23 @@ export function timeOf(name, value) {
 }
 
 /**
- * All details of an entry.
+ * A button that saves the receipt of an answer to an approval request, if the entry is about one.
  * @param {Entry} row
  */
-function details(row) {
+function receiptButton({ detail: { receipt, request } }) {
+  if (typeof receipt !== 'string' || typeof request !== 'string') return false;
+  return button('Download the receipt', async () => {
+    const found = await get('/receipts/{id}', { id: request });
+    download(`receipt-${request}.jws`, 'application/jose', found.receipt);
+  });
+}
+
+/**
+ * All details of an entry.
+ * @param {Entry} row
+ * @param {boolean} mayReadReceipts
+ */
+function details(row, mayReadReceipts) {
   /** @type {AuditDetail} */
   const all = { ...row.detail, ...row.personal };
   const { before, after, ...others } = all;
@@ -128,6 +142,7 @@ function details(row) {
       'div',
       { class: 'ways' },
       copyButton('Copy as JSON', 'the entry', () => JSON.stringify(row, null, 2)),
+      mayReadReceipts && receiptButton(row),
     ),
   );
 }

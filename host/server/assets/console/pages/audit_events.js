@@ -55,6 +55,12 @@ const stateVerb = ({ before, after }) => {
 const groupOf = ({ group_name: name }) => (typeof name === 'string' ? el('bdi', {}, name) : 'everyone');
 
 /**
+ * The type of authorization details of an entry.
+ * @param {AuditDetail} detail
+ */
+const detailsTypeOf = ({ details_type: name }) => (typeof name === 'string' ? el('bdi', {}, name) : 'without a name');
+
+/**
  * The initial access token of an entry, by its name at that time.
  * @param {AuditDetail} detail
  */
@@ -419,6 +425,16 @@ export const GROUPS = [
         'Initial access token deleted',
         'warn',
         ({ who, detail }) => [who, ' deleted the initial access token ', tokenOf(detail)],
+      ],
+      'details-type.registered': [
+        'Type of authorization details registered',
+        'warn',
+        ({ who, detail }) => [who, ' registered the type of authorization details ', detailsTypeOf(detail)],
+      ],
+      'details-type.deleted': [
+        'Type of authorization details deleted',
+        'warn',
+        ({ who, detail }) => [who, ' deleted the type of authorization details ', detailsTypeOf(detail)],
       ],
       'application.updated': [
         'Application changed',

@@ -2,7 +2,7 @@
 
 import { get } from '../api.js';
 import { apiSentence } from '../api_texts.js';
-import { area, folded, group, jsonText, lines, select, several, text, toggle } from '../form.js';
+import { area, FieldError, folded, group, jsonText, lines, select, several, text, toggle } from '../form.js';
 import { t } from '../language.js';
 
 /** @import { Schema, Values } from '../types.d.ts' */
@@ -73,6 +73,23 @@ export function redirectUris(type, needed) {
   });
 }
 
+/** The scopes that an application may have. */
+export const scopes = () =>
+  several(
+    'scopes',
+    'Scopes',
+    [
+      ['openid', 'who the user is (always needed)'],
+      ['profile', 'names, and the account with its roles'],
+      ['email', 'the user’s email address'],
+      ['phone', 'the telephone number'],
+      ['address', 'the postal address'],
+      ['groups', 'the groups that the application is assigned to'],
+      ['offline_access', 'refresh tokens'],
+    ],
+    { codes: true, fixed: ['openid'] },
+  );
+
 /** @param {Schema<'ApplicationType'>} type */
 function postLogoutRedirectUris(type) {
   return lines('post_logout_redirect_uris', 'Post-logout redirect URIs', {
@@ -104,20 +121,7 @@ export function clientFields(type, { owner }) {
     group(
       'What it may request',
       null,
-      several(
-        'scopes',
-        'Scopes',
-        [
-          ['openid', 'who the user is (always needed)'],
-          ['profile', 'names, and the account with its roles'],
-          ['email', 'the user’s email address'],
-          ['phone', 'the telephone number'],
-          ['address', 'the postal address'],
-          ['groups', 'the groups that the application is assigned to'],
-          ['offline_access', 'refresh tokens'],
-        ],
-        { codes: true, fixed: ['openid'] },
-      ),
+      scopes(),
       several(
         'grant_types',
         'Grant types',
@@ -233,6 +237,9 @@ const protection = (type) =>
     lines('request_uris', 'Addresses of signed requests', {
       hint: 'Where Assent may read a signed request that a sign-in refers to (request_uri), one on each line.',
     }),
+    lines('authorization_details_types', 'Types of authorization details', {
+      hint: 'What it may ask users to permit, one on each line. Each request needs an approval on a device.',
+    }),
     toggle('dpop_bound_access_tokens', 'Bind tokens to a key of the application (DPoP)', {
       hint: 'Each request for tokens then needs a proof. A stolen token is useless without the key.',
     }),
@@ -320,6 +327,27 @@ const adminScopes = () =>
 export const usesSecret = (method) => method.startsWith('client_secret');
 
 /**
+ * The change that the form of the credentials sends: the method, and the key that it uses. A key is sent only if the
+ * administrator changed it, or chose it for another method. The server keeps a key that is not sent, so an empty one
+ * is an error: the administrator may believe that it is removed.
+ * @template {string} Key
+ * @param {Schema<'ClientAuthMethod'>} current
+ * @param {Key | undefined} key the member of the key that the method uses
+ * @param {{ token_endpoint_auth_method?: Schema<'ClientAuthMethod'> } & { [name in Key]?: unknown }} values
+ * @param {{ [name in Key]?: unknown }} changed
+ * @returns {Schema<'ClientChange'>}
+ */
+export function credentialChange(current, key, values, changed) {
+  const { token_endpoint_auth_method: method } = values;
+  if (key === undefined) return { token_endpoint_auth_method: method };
+  if (values[key] === undefined)
+    throw new FieldError(key, 'Enter it. To remove a key, choose another method or another kind of key.');
+  if (method !== current) return { token_endpoint_auth_method: method, [key]: values[key] };
+  if (changed[key] === undefined) throw new FieldError(key, 'The application has this key already. Enter another one.');
+  return { [key]: values[key] };
+}
+
+/**
  * The authentication of the client.
  * @param {Schema<'ClientAuthMethod'>} current
  */
@@ -375,17 +403,10 @@ export function credentialFields(current) {
   for (const one of [method, source, recognised]) one.input.addEventListener('input', choose);
   const fields = [method, source, recognised, ...Object.values(keys)];
   /**
-   * The change that the form sends: the method, and the key that it uses.
    * @param {Values<(typeof fields)[number]>} values
-   * @returns {Schema<'ClientChange'>}
+   * @param {Partial<Values<(typeof fields)[number]>>} changed
    */
-  const change = (values) => {
-    const key = usedKey();
-    return {
-      token_endpoint_auth_method: values.token_endpoint_auth_method,
-      ...(key && values[key] !== undefined && { [key]: values[key] }),
-    };
-  };
+  const change = (values, changed) => credentialChange(current, usedKey(), values, changed);
   const isChosen = () => Boolean(method.read());
   return { fields, choose, change, isChosen };
 }

@@ -75,8 +75,8 @@ async function client(application, version, context) {
     },
     submit: 'Change it',
     ready: isChosen,
-    send: async (values) => {
-      const { value } = await patch('/applications/{id}', { id: application.id }, change(values), version);
+    send: async (values, changed) => {
+      const { value } = await patch('/applications/{id}', { id: application.id }, change(values, changed), version);
       if ('client_secret' in value && value.client_secret)
         await showOnce(
           'The client secret',

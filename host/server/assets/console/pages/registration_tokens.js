@@ -6,6 +6,7 @@ import { t } from '../language.js';
 import { pages, table } from '../lists.js';
 import { ask, button, code, el, figure, moment, nothing, notice, say, screen, showOnce, way } from '../view.js';
 import { KINDS } from './applications.js';
+import { scopes } from './client_fields.js';
 
 /** @import { Column, Context, Schema } from '../types.d.ts' */
 
@@ -122,20 +123,7 @@ export async function newRegistrationToken({ go }) {
       group(
         'What the applications get',
         'An application cannot exceed these limits, also when it updates itself.',
-        several(
-          'scopes',
-          'Scopes',
-          [
-            ['openid', 'who the user is (always needed)'],
-            ['profile', 'names, and the account with its roles'],
-            ['email', 'the user’s email address'],
-            ['phone', 'the telephone number'],
-            ['address', 'the postal address'],
-            ['groups', 'the groups that the application is assigned to'],
-            ['offline_access', 'refresh tokens'],
-          ],
-          { codes: true, fixed: ['openid'] },
-        ),
+        scopes(),
         lines('redirect_hosts', 'Hosts of redirect URIs', {
           hint: 'One on each line, such as app.example.org. Empty: any host.',
         }),

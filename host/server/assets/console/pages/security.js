@@ -2,10 +2,12 @@
 
 import { get, patch } from '../api.js';
 import { apiSentence } from '../api_texts.js';
+import { endsOf } from '../certificates.js';
 import { FieldError, form, jsonText, select, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { ask, badge, button, el, facts, json, moment, notice, panel, say, section } from '../view.js';
+import { certificateName } from './client_fields.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -42,6 +44,7 @@ export async function security(application, version, context) {
     writes &&
       application.token_endpoint_auth_method !== 'private_key_jwt' &&
       requestKeys(application, version, context),
+    writes && ownAlgorithms(application, version, context),
     lastRequests(requests),
   ];
 }
@@ -96,16 +99,56 @@ function lastRequests(requests) {
     el(
       'p',
       { class: 'muted' },
-      'What the application sent in the last hour, without secrets. A rejected request names its rule.',
+      'What the application sent in the last hour, without secrets. A rejected request names its rule. ' +
+        'Of UserInfo only rejected requests are shown.',
     ),
     ...(shown.length > 0 ? shown : [el('p', {}, 'None in the last hour.')]),
+  );
+}
+
+/** @type {Record<Schema<'ClientAuthMethod'>, string>} */
+const METHODS = {
+  client_secret_basic: 'Secret, in the Authorization header (client_secret_basic)',
+  client_secret_post: 'Secret, in the body (client_secret_post)',
+  client_secret_jwt: 'Assertion made with the secret (client_secret_jwt)',
+  private_key_jwt: 'Assertion made with a private key (private_key_jwt)',
+  tls_client_certificate: 'Certificate of the TLS connection (tls_client_certificate)',
+  none: 'None: the application can keep no secret',
+};
+
+/** @type {Record<NonNullable<ReturnType<typeof certificateName>>, string>} */
+const CERTIFICATE_NAMES = {
+  tls_client_auth_subject_dn: 'The subject, in any certificate of the server’s authorities',
+  tls_client_auth_san_dns: 'A host name, in any certificate of the server’s authorities',
+  tls_client_auth_san_uri: 'A URI, in any certificate of the server’s authorities',
+  tls_client_auth_san_ip: 'An IP address, in any certificate of the server’s authorities',
+  tls_client_auth_san_email: 'An email address, in any certificate of the server’s authorities',
+};
+
+/**
+ * The certificate by which the server recognises a client: registered ones with their ends, or a name.
+ * @param {Schema<'Client'>} client
+ */
+function certificateOf(client) {
+  const name = certificateName(client);
+  if (name) return el('div', {}, el('p', {}, CERTIFICATE_NAMES[name]), el('bdi', {}, client[name]));
+  const ends = endsOf(client.certificate ?? '');
+  if (ends.length === 0) return undefined;
+  const until = ends.map((end) =>
+    el('li', {}, el('span', {}, 'A registered certificate, valid until '), end ? moment(end, { exact: true }) : '?'),
+  );
+  return el(
+    'div',
+    {},
+    el('ul', {}, ...until),
+    ends.length > 1 && el('p', { class: 'muted' }, 'Each of them is accepted, while one replaces the other.'),
   );
 }
 
 /**
  * How the requests and tokens of a client are protected, in words.
  * @param {Schema<'Client'>} client
- * @returns {Array<[string, string]>}
+ * @returns {Array<[string, unknown]>}
  */
 function protection(client) {
   const keys = client.jwks_uri ?? (client.jwks ? translated('A registered key set') : translated('None'));
@@ -121,12 +164,22 @@ function protection(client) {
     : client.dpop_bound_access_tokens
       ? 'To a key of the application (DPoP)'
       : 'To nothing: who has a token can use it';
+  const {
+    id_token_signed_response_alg: standard,
+    authorization_signed_response_alg: responses,
+    userinfo_signed_response_alg: userinfo,
+    introspection_signed_response_alg: introspection,
+  } = client;
   return [
-    ['Authentication', client.token_endpoint_auth_method],
+    ['Authentication', translated(METHODS[client.token_endpoint_auth_method])],
+    ['Certificate', certificateOf(client)],
     ['Keys of the application', keys],
     ['Requests', requests.map((one) => translated(one)).join('. ')],
     ['Access tokens are bound', translated(binding)],
-    ['ID tokens are signed with', client.id_token_signed_response_alg],
+    ['ID tokens are signed with', standard],
+    ['Responses of the sign-in are signed (JARM)', t`${responses ?? standard}, if the request asks for it`],
+    ['UserInfo responses are signed', userinfo ?? translated('None: plain JSON')],
+    ['Introspection responses are signed', t`${introspection ?? standard}, if the request asks for it`],
   ];
 }
 
@@ -177,12 +230,61 @@ function profilePanel(application, profile, version, { may, reload }) {
           [
             { label: 'Setting', cell: (row) => el('code', {}, row.member) },
             { label: 'Needed', cell: (row) => el('code', {}, row.expected.join(', ')) },
-            { label: 'Rule', cell: (row) => apiSentence(row.rule) },
+            { label: 'Rule', cell: ({ rule, obstacle }) => [rule, obstacle ?? ''].map(apiSentence).join(' ') },
           ],
           unmet,
           { caption: 'Missing settings' },
         ),
     ways && el('div', { class: 'ways' }, ...ways),
+  );
+}
+
+/**
+ * The algorithms with which an application signs. Any other one is then rejected.
+ * @param {Schema<'Client'>} application
+ * @param {string | null} version
+ * @param {Context} context
+ */
+function ownAlgorithms(application, version, { reload }) {
+  const algorithm = (
+    /** @type {'request_object_signing_alg' | 'token_endpoint_auth_signing_alg'} */ name,
+    /** @type {string} */ label,
+  ) =>
+    select(
+      name,
+      label,
+      [
+        ['', 'Each supported one'],
+        ['RS256', 'RS256'],
+        ['PS256', 'PS256'],
+        ['ES256', 'ES256'],
+        ['ES384', 'ES384'],
+        ['ES512', 'ES512'],
+        ['EdDSA', 'EdDSA'],
+      ],
+      { none: null },
+    );
+  const made = form(
+    [
+      algorithm('request_object_signing_alg', 'Algorithm of signed requests'),
+      ...(application.token_endpoint_auth_method === 'private_key_jwt'
+        ? [algorithm('token_endpoint_auth_signing_alg', 'Algorithm of client assertions')]
+        : []),
+    ],
+    {
+      values: application,
+      submit: 'Save the algorithms',
+      send: async (_values, changed) => {
+        if (Object.keys(changed).length === 0) return say('Nothing was changed.');
+        await patch('/applications/{id}', { id: application.id }, changed, version);
+        await reload();
+        return say('The algorithms were saved.');
+      },
+    },
+  );
+  return section(
+    'Algorithms of the application',
+    panel(el('p', { class: 'muted' }, 'A signature of the application with any other algorithm is rejected.'), made),
   );
 }
 

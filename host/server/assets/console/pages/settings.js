@@ -33,6 +33,7 @@ const GROUPS = {
   egress: 'Outgoing requests',
   database: 'Database',
   audit: 'Audit log',
+  receipts: 'Receipts',
   geoip: 'GeoIP',
   log: 'Log',
   metrics: 'Metrics',

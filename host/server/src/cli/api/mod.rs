@@ -245,6 +245,7 @@ mod tests {
         assert_eq!(unset("users", "create"), [""; 0]);
         let members = [
             "admin-scope",
+            "authorization-details-type",
             "authorization-signed-response-alg",
             "backchannel-logout-uri",
             "certificate",
@@ -261,6 +262,7 @@ mod tests {
             "public-key",
             "recipe",
             "redirect-uri",
+            "request-object-signing-alg",
             "request-uri",
             "sector-identifier",
             "security-profile",
@@ -269,6 +271,7 @@ mod tests {
             "tls-client-auth-san-ip",
             "tls-client-auth-san-uri",
             "tls-client-auth-subject-dn",
+            "token-endpoint-auth-signing-alg",
             "tos-uri",
             "userinfo-signed-response-alg",
             "certificates",

@@ -20,43 +20,67 @@ const FIELD: &str = "logo_uri";
 /// The `Accept` header: the formats of [`LogoFormat`](assent_model::logo::LogoFormat).
 const ACCEPT: &str = "image/png, image/jpeg, image/webp";
 
-/// Returns the writes of the logo of a client that is created or updated. They are empty if `logo_uri` stays the same.
-/// Without a new address, the logo of the earlier one is removed.
+/// The logo that a client has before a change of its `logo_uri`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LogoBefore {
+    /// The change leaves `logo_uri` as it is.
+    Unchanged,
+    /// The plan read the digest of this logo; `None` without a logo.
+    Known(Option<String>),
+}
+
+impl LogoBefore {
+    /// Returns the logo before a planned update. The write fails if the client has another one by then, so that no
+    /// concurrent upload is replaced without a new plan.
+    pub(super) async fn of_update(
+        services: &Services,
+        before: &Application,
+        after: &Application,
+    ) -> Result<Self> {
+        let uri = |client: &Application| client.settings.information.logo_uri.clone();
+        match uri(before) == uri(after) {
+            true => Ok(Self::Unchanged),
+            false => Ok(Self::Known(services.store.logo_digest(&before.id).await?)),
+        }
+    }
+}
+
+/// Returns the writes of the logo of a client that is created or updated. Without a new address, the logo of the
+/// earlier one is removed.
 ///
 /// # Errors
 /// As [`fetch_logo`].
 pub(super) async fn logo_of_change(
     recorder: &Recorder<'_>,
-    before: Option<&Application>,
+    before: LogoBefore,
     after: &Application,
 ) -> Result<Writes> {
-    let was = before.and_then(|before| before.settings.information.logo_uri.as_ref());
-    let is = after.settings.information.logo_uri.as_ref();
-    if was == is {
+    let LogoBefore::Known(before) = before else {
         return Ok(Writes::new());
-    }
-    let logo = match is {
+    };
+    let logo = match &after.settings.information.logo_uri {
         Some(uri) => Some(fetch_logo(recorder.services, uri).await?),
         None => None,
     };
-    replaced_logo(recorder, &after.id, logo).await
+    Ok(replaced_logo(recorder, &after.id, before, logo))
 }
 
-/// Returns the writes that replace the logo of an application, or remove it. They are empty without a difference.
-///
-/// # Errors
-/// If the current logo cannot be read.
-pub(super) async fn replaced_logo(
+/// Returns the writes that replace the logo with the digest `before`, or remove it. Without a difference there is no
+/// entry, but the write still fails if the application has another logo by then.
+pub(super) fn replaced_logo(
     recorder: &Recorder<'_>,
     application: &Did,
+    before: Option<String>,
     logo: Option<ApplicationLogo>,
-) -> Result<Writes> {
-    let known = recorder.services.store.logo_digest(application).await?;
-    let is_known = known.as_ref() == logo.as_ref().map(|logo| &logo.digest);
-    Ok(match is_known {
-        true => Writes::new(),
-        false => logo_change(recorder, application, known, logo),
-    })
+) -> Writes {
+    let is_same = before.as_ref() == logo.as_ref().map(|logo| &logo.digest);
+    let mut writes = logo_change(recorder, application, before, logo);
+    if is_same {
+        for (_, entries) in &mut writes {
+            entries.clear();
+        }
+    }
+    writes
 }
 
 /// Fetches a logo. Its content has the same checks as an uploaded logo.

@@ -8,7 +8,7 @@ use assent_model::application::RegisteredApplication;
 use assent_model::audit::Event;
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
-use assent_store::AdminWrite;
+use assent_store::{AdminWrite, ExpectedVersions};
 
 /// Returns the logo of an application.
 ///
@@ -73,10 +73,15 @@ impl LogoChange {
         })
     }
 
+    /// Expects the planned version of the application, which may have a `logo_uri` by now.
     async fn execute(&self, recorder: &Recorder<'_>) -> Result<Execution<()>> {
         let id = self.application.id();
         let writes = logo_change(recorder, id, self.before.clone(), self.after.clone());
-        recorder.write(writes).await
+        let expected = ExpectedVersions {
+            applications: vec![(id.clone(), self.application.version())],
+            ..ExpectedVersions::default()
+        };
+        recorder.execute(expected, writes).await
     }
 }
 

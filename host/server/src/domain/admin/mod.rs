@@ -10,6 +10,7 @@ mod changes;
 mod claims_preview;
 mod command;
 mod custom_attributes;
+mod details_types;
 mod directory;
 mod documents;
 mod error;
@@ -52,9 +53,10 @@ pub use applications::{
     ApplicationQuery, ClientChange, ClientDocument, ClientSecretUse, CreateClient,
     CreateClientSecret, DeleteApplication, DeleteClientSecret, NewClientSecret, OpenIdConnect,
     RegisteredClient, RegistrationRequest, RotateClientSecret, UpdateClient, application,
-    application_usage, applications, client_registration, client_secrets, delete_registered_client,
-    delete_unused_registrations, find_applications, must_have_quota, register_client,
-    registered_application, registration_sources, registration_token, update_registered_client,
+    application_usage, applications, client_registration, client_secrets, count_client_update,
+    delete_registered_client, delete_unused_registrations, find_applications, must_have_quota,
+    register_client, registered_application, registration_sources, registration_token,
+    update_registered_client,
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
@@ -68,6 +70,7 @@ pub use command::{
     AdminCommand, AdminContext, ApprovedPlan, ExpectedVersion, NamedApproval, Planned,
 };
 pub use custom_attributes::notes_of as service_provider_notes;
+pub use details_types::{DeleteDetailsType, RegisterDetailsType, all_details_types, details_type};
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
 pub use documents::{ManagementView, UsageView};
 pub use error::{AdminError, ManifestError, RequiredApproval, Result};

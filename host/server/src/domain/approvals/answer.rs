@@ -11,6 +11,7 @@ use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 use crate::domain::approvals::prompt::{Prompt, prompt_of};
 use crate::domain::approvals::purpose;
 use crate::domain::approvals::purpose::PurposeText;
+use crate::domain::approvals::receipt::{AnswerSource, UsedPasskey, receipt_of};
 use crate::domain::approvals::record::audit_note;
 use crate::domain::devices::passkey;
 use crate::domain::devices::passkey::AssertionCheck;
@@ -18,10 +19,12 @@ use crate::domain::devices::passkey_schemas::PasskeyAssertion;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_model::language::Language;
 use assent_model::passkey::PasskeyPurpose;
+use assent_model::receipt::content::NewReceipt;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};
@@ -166,6 +169,9 @@ pub async fn answer(
     if event == Event::SignInApproved && proof.same_browser {
         note.entry = note.entry.with("same_browser", true);
     }
+    let receipt =
+        receipt_of_answer(services, device, &approval, proof, &statement, &answer, now).await?;
+    let note = note.with_receipt(receipt);
     let metrics = &services.metrics.approvals;
     let outcome = services
         .store
@@ -197,6 +203,36 @@ pub async fn answer(
     };
     tracing::info!(approval = %id, device = %device.id, outcome, "approval answered");
     result
+}
+
+/// Returns the receipt of a verified answer. A wrong number decides nothing, so it has none.
+async fn receipt_of_answer(
+    services: &Services,
+    device: &Device,
+    approval: &Approval,
+    proof: &DecisionProof,
+    statement: &str,
+    answer: &DeviceAnswer,
+    now: Timestamp,
+) -> Result<Option<NewReceipt>, InternalError> {
+    let used = match answer {
+        DeviceAnswer::NumberMismatch(_) => return Ok(None),
+        DeviceAnswer::Approve { passkey, .. } => passkey.as_deref(),
+        DeviceAnswer::Deny | DeviceAnswer::Report(_) => None,
+    };
+    let passkey = used
+        .zip(proof.passkey.as_deref())
+        .map(|(used, assertion)| UsedPasskey {
+            assertion,
+            credential: &used.credential,
+        });
+    let source = AnswerSource::Device {
+        device,
+        statement,
+        signature: &proof.signature,
+        passkey,
+    };
+    receipt_of(services, approval, proof.decision, source, now).await
 }
 
 /// Returns a decision that this device made before, and whose response may have been lost. The device must prove it
@@ -309,6 +345,7 @@ async fn signed_text(
         approval,
         browser,
         text: purpose,
+        details,
     } = prompt.ok_or(AnswerError::AlreadyDecided)?;
     let shown = &approval.shown;
     let text = ApprovalStatement {
@@ -318,6 +355,7 @@ async fn signed_text(
         application: application_identifier(shown.application.as_ref(), &services.issuer),
         application_name: &shown.application_name,
         subject: purpose.statement(),
+        details: &details,
         account: &shown.account,
         place: &browser.place,
         browser: &browser.browser,

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 use tracing::Instrument;
 
 use crate::domain::approvals::lease::Leases;
+use crate::domain::approvals::receipt::{AnswerSource, receipt_of};
 use crate::domain::approvals::record::audit_note;
 use crate::domain::approvals::send::{next, sealed_for};
 use crate::domain::approvals::{answer, send};
@@ -24,6 +25,7 @@ use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
 use assent_model::id::DeliveryId;
+use assent_model::statement::Decision;
 use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
 use assent_store::AnswerOutcome;
 use assent_telemetry::ROOT_SPANS;
@@ -318,15 +320,18 @@ async fn rule(
     channel: &str,
     ruling: Ruling,
 ) -> Result<(), InternalError> {
-    let event = match ruling {
-        Ruling::Approved => Event::SignInApproved,
-        Ruling::Denied => Event::SignInDenied,
+    let (event, decision) = match ruling {
+        Ruling::Approved => (Event::SignInApproved, Decision::Approve),
+        Ruling::Denied => (Event::SignInDenied, Decision::Deny),
     };
     let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NONE);
-    let note = audit_note(services, event, approval, &by);
+    let now = services.now();
+    let source = AnswerSource::Channel(channel);
+    let receipt = receipt_of(services, approval, decision, source, now).await?;
+    let note = audit_note(services, event, approval, &by).with_receipt(receipt);
     let outcome = services
         .store
-        .rule_on_approval(delivery, ruling, note, services.now())
+        .rule_on_approval(delivery, ruling, note, now)
         .await?;
     let counted = outcome == AnswerOutcome::Counted;
     if counted {

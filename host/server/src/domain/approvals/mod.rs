@@ -12,6 +12,7 @@ pub mod delivery;
 pub mod lease;
 pub mod prompt;
 pub mod purpose;
+pub(crate) mod receipt;
 pub mod record;
 pub mod request;
 pub mod send;

@@ -16,16 +16,22 @@ pub struct Prompt {
     pub browser: BrowserContext,
     /// The text of the purpose in the language of the device, which signs it.
     pub text: PurposeText,
+    /// The texts of the authorization details in the language of the device, which signs them.
+    pub details: Vec<String>,
 }
 
 impl Prompt {
-    /// Returns the prompt of a request in the language of the device, with the text of its purpose in the same language.
+    /// Returns the prompt of a request in the language of the device, with the text of its purpose in the same
+    /// language. The texts of authorization details are those of the request, even if an administrator changed their
+    /// types since.
     pub fn new(approval: Approval, text: PurposeText, language: Language) -> Self {
         let browser = browser_words::signed_words(&approval.shown.browser, language);
+        let details = approval.shown.details.in_language(language);
         Self {
             approval,
             browser,
             text,
+            details,
         }
     }
 }

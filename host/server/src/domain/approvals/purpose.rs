@@ -12,11 +12,13 @@ use crate::domain::{InternalError, Services, audit};
 use assent_model::action_approval::{ActionApproval, ActionProposal, ActionRequester};
 use assent_model::approval::{Approval, ApprovalSubject};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
+use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::backchannel::{BackchannelRequest, BindingMessage};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, Did, ReportId};
 use assent_model::language::Language;
-use assent_model::login::Login;
+use assent_model::login::{Login, LoginRequest};
+use assent_model::receipt::content::ReceiptSubject;
 use assent_model::report::{NewReport, ReportSubject};
 use assent_model::secret::Digest;
 use assent_model::statement::StatementSubject;
@@ -120,6 +122,17 @@ impl<'a> Purpose<'a> {
         match self {
             Self::SignIn(_) | Self::Backchannel(_) => None,
             Self::ProtectedAction(action) => Some(action),
+        }
+    }
+
+    /// Returns the texts of the authorization details that the device shows.
+    pub(super) fn details(self) -> DetailsTexts {
+        match self {
+            Self::SignIn(login) => match &login.request {
+                LoginRequest::Oidc(request) => request.authorization_details.texts(),
+                LoginRequest::Saml(_) | LoginRequest::Local { .. } => DetailsTexts::default(),
+            },
+            Self::ProtectedAction(_) | Self::Backchannel(_) => DetailsTexts::default(),
         }
     }
 
@@ -296,6 +309,15 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
                 None => entry,
             }
         }
+    }
+}
+
+/// Returns the purpose of a request in its receipt.
+pub(super) const fn receipt_subject(subject: &ApprovalSubject) -> ReceiptSubject {
+    match subject {
+        ApprovalSubject::SignIn(_) => ReceiptSubject::SignIn,
+        ApprovalSubject::ProtectedAction { .. } => ReceiptSubject::Action,
+        ApprovalSubject::Backchannel { .. } => ReceiptSubject::Backchannel,
     }
 }
 

@@ -57,6 +57,7 @@ pub(crate) fn audit_note(
     AuditNote {
         entry,
         cooldown: (pause, begun),
+        receipt: None,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Requests for an approval: for a typed name, a QR sign-in, a protected action and a back-channel request. Their storage,
-//! delivery and end.
+//! Requests for an approval: for a typed name, a QR sign-in, a protected action and a back-channel request. Their
+//! storage, delivery and end.
 
 use std::sync::Arc;
 
@@ -148,8 +148,8 @@ pub(crate) async fn ask_about_action(
     open_request(services, draft, from).await
 }
 
-/// Requests the approval of a back-channel request from the devices of its user. `is_open`: whether the user may sign in
-/// to the application, below the rate limits. Otherwise no device receives the request, and it expires.
+/// Requests the approval of a back-channel request from the devices of its user. `is_open`: whether the user may sign
+/// in to the application, below the rate limits. Otherwise no device receives the request, and it expires.
 pub(crate) async fn ask_by_backchannel(
     services: &Arc<Services>,
     question: &BackchannelQuestion,
@@ -331,6 +331,7 @@ async fn approval(
             application_name,
             account: draft.name.to_string(),
             browser: draft.context.clone(),
+            details: draft.purpose.details(),
         },
         requested_at: now,
         expires_at: draft.purpose.expires_at(services),

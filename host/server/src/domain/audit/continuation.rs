@@ -164,6 +164,8 @@ const fn effect(event: Event) -> Effect {
         | Event::AdminTokenCreated
         | Event::RegistrationTokenCreated
         | Event::RegistrationTokenDeleted
+        | Event::DetailsTypeRegistered
+        | Event::DetailsTypeDeleted
         | Event::SignInRejected
         | Event::TestSignInStarted
         | Event::TestSignInEnded => Effect::None,

@@ -8,8 +8,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use webauthn_rs::prelude::{
     AuthenticatorAttachment, CreationChallengeResponse, Passkey, PasskeyAuthentication,
     PasskeyRegistration, PublicKeyCredential, RegisterPublicKeyCredential,
@@ -25,6 +28,7 @@ use assent_model::id::DeviceId;
 use assent_model::passkey::{
     DevicePasskey, PasskeyCredential, PasskeyPurpose, PasskeySignIn, PasskeyUse,
 };
+use assent_model::receipt::content::approval_challenge;
 use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
 /// The passkey of a device.
@@ -300,9 +304,13 @@ pub(crate) async fn ask(
     };
     let Some(assertion) = assertion else {
         let known = [credential];
-        let (options, state) = webauthn
+        let (mut options, state) = webauthn
             .start_passkey_authentication(&known)
             .map_err(passkey_error)?;
+        let mut state = serde_json::to_value(&state).map_err(passkey_error)?;
+        if let PasskeyPurpose::Approve(statement) = purpose {
+            bind_challenge(&mut options, &mut state, statement)?;
+        }
         begin(services, device.id, purpose, &state, patience.min(PATIENCE)).await?;
         return Ok(AssertionCheck::Required(Box::new(options)));
     };
@@ -331,6 +339,23 @@ pub(crate) async fn ask(
             Ok(AssertionCheck::Refused)
         }
     }
+}
+
+/// Binds a new challenge to the text that it approves, so that the assertion in a receipt proves the approval of this
+/// text to everyone. The library creates the random bytes of the challenge, and has no function for further ones.
+fn bind_challenge(
+    options: &mut RequestChallengeResponse,
+    state: &mut Value,
+    statement: &str,
+) -> Result<(), InternalError> {
+    let random = &mut options.public_key.challenge;
+    let stored = state.pointer_mut("/ast/challenge");
+    let stored = stored
+        .filter(|stored| stored.as_str() == Some(URL_SAFE_NO_PAD.encode(&*random).as_str()))
+        .ok_or_else(|| passkey_error("the state of the library has no challenge"))?;
+    *random = approval_challenge(random, statement);
+    *stored = URL_SAFE_NO_PAD.encode(&*random).into();
+    Ok(())
 }
 
 pub(super) async fn begin<S: Serialize>(

@@ -27,17 +27,13 @@ pub async fn verify(
         ClientKeys::Jwks(keys) => return client::verify(token, keys, accepted),
         ClientKeys::JwksUri(uri) => uri,
     };
-    let set = services.fetched_keys.keys_at(uri);
-    if let Some(decided) = set.decide(token, accepted, services.now()) {
-        return decided;
-    }
-    let _guard = set.fetching.lock().await;
-    if let Some(decided) = set.decide(token, accepted, services.now()) {
-        return decided;
-    }
-    set.note(fetch(services, uri).await, services.now());
-    set.decide(token, accepted, services.now())
-        .unwrap_or(Err(JwtError::NoKeys))
+    let set = services.fetched_keys.0.at(uri);
+    let decided = set.decided(
+        |set| set.decide(token, accepted, services.now()),
+        fetch(services, uri),
+        |set, fetched| set.note(fetched, services.now()),
+    );
+    decided.await.unwrap_or(Err(JwtError::NoKeys))
 }
 
 async fn fetch(services: &Services, uri: &Url) -> Option<Vec<Map<String, Value>>> {

@@ -1,14 +1,13 @@
 //! The cache of applications' key sets.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use url::Url;
 
+use crate::domain::shared_fetches::SharedFetches;
 use crate::keys::client;
 use crate::keys::client::JwtError;
-use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
 
 /// The time for which a fetched set is valid.
@@ -24,19 +23,11 @@ const SETS: usize = 1000;
 
 /// The cached key sets.
 #[derive(Debug)]
-pub struct FetchedKeys(Mutex<BoundedCache<Url, Arc<KeySet>>>);
+pub struct FetchedKeys(pub(super) SharedFetches<KeySet>);
 
-/// An application's key set.
-#[derive(Debug, Default)]
-pub(super) struct KeySet {
-    state: Mutex<KeySetState>,
-    /// The lock during a fetch. Other requests for the key set wait for the same fetch.
-    pub(super) fetching: tokio::sync::Mutex<()>,
-}
-
-/// The cached state of a key set.
+/// The cached key set of an application.
 #[derive(Clone, Debug, Default)]
-struct KeySetState {
+pub(super) struct KeySet {
     keys: Arc<Vec<Map<String, Value>>>,
     fetched_at: Option<Timestamp>,
     tried_at: Option<Timestamp>,
@@ -46,32 +37,15 @@ struct KeySetState {
 
 impl Default for FetchedKeys {
     fn default() -> Self {
-        Self(Mutex::new(BoundedCache::new(SETS)))
-    }
-}
-
-impl FetchedKeys {
-    pub(super) fn keys_at(&self, uri: &Url) -> Arc<KeySet> {
-        let mut sets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let set = sets.get(uri).unwrap_or_default();
-        sets.insert(uri.clone(), Arc::clone(&set));
-        set
+        Self(SharedFetches::new(SETS))
     }
 }
 
 impl KeySet {
-    fn state(&self) -> KeySetState {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    pub(super) fn note(&self, fetched: Option<Vec<Map<String, Value>>>, now: Timestamp) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        (state.tried_at, state.failed) = (Some(now), fetched.is_none());
+    pub(super) fn note(&mut self, fetched: Option<Vec<Map<String, Value>>>, now: Timestamp) {
+        (self.tried_at, self.failed) = (Some(now), fetched.is_none());
         if let Some(keys) = fetched {
-            (state.keys, state.fetched_at) = (Arc::new(keys), Some(now));
+            (self.keys, self.fetched_at) = (Arc::new(keys), Some(now));
         }
     }
 
@@ -82,23 +56,23 @@ impl KeySet {
         accepted: &[&str],
         now: Timestamp,
     ) -> Option<Result<Map<String, Value>, JwtError>> {
-        let KeySetState {
+        let Self {
             keys,
             fetched_at,
             tried_at,
             failed,
-        } = self.state();
+        } = self;
         let within =
-            |since: Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
+            |since: &Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
         let tried_lately = within(tried_at, MIN_REFETCH_INTERVAL);
         let valid_for = if tried_lately {
             VALID_WITHOUT_REFRESH
         } else {
             VALID_FOR
         };
-        match client::verify(token, &keys, accepted) {
+        match client::verify(token, keys, accepted) {
             Ok(claims) if within(fetched_at, valid_for) => Some(Ok(claims)),
-            Ok(_) | Err(JwtError::Signature) if tried_lately && failed => {
+            Ok(_) | Err(JwtError::Signature) if tried_lately && *failed => {
                 Some(Err(JwtError::NoKeys))
             }
             Ok(_) | Err(JwtError::Signature) if tried_lately => Some(Err(JwtError::Signature)),

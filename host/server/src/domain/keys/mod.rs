@@ -4,6 +4,7 @@
 
 pub mod client_keys;
 pub mod fetched_keys;
+pub mod receipt_keys;
 pub mod saml_keys;
 pub mod sealing_keys;
 pub mod signed_documents;

@@ -288,7 +288,7 @@ pub enum ReplacementStage {
     /// The next sealing key waits until all instances have the same master key.
     Waits {
         /// The number of instances with another master key.
-        instances: i64,
+        instances: usize,
     },
     /// The next sealing key was created, and does not seal yet.
     Created,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::domain::keys::receipt_keys;
 use crate::domain::{InternalError, Services, audit};
 use crate::keys::{self, IdTokenError, IdTokenKey, KeyError, KnownKey};
 use assent_model::application::OidcSettings;
@@ -102,6 +103,7 @@ fn is_work_due(services: &Services, now: Timestamp) -> bool {
             key.life.stage == KeyStage::Expired
                 || (key.life.stage == KeyStage::Archived && key.has_private_half)
         })
+        || receipt_keys::is_work_due(services, now)
 }
 
 fn is_next_due(services: &Services, algorithm: SigningAlgorithm, now: Timestamp) -> bool {
@@ -118,7 +120,7 @@ fn is_next_due(services: &Services, algorithm: SigningAlgorithm, now: Timestamp)
 /// publish a key at the same time, the store accepts one.
 pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     reload(services).await?;
-    let mut changed = false;
+    let mut changed = receipt_keys::maintain(services, now).await?;
     for algorithm in SigningAlgorithm::ALL {
         if is_next_due(services, algorithm, now) {
             let key = next_key(services, algorithm, Takeover::InTime, now).await?;
@@ -186,7 +188,9 @@ pub async fn signer(
 }
 
 /// Creates the keys of algorithms that an application chooses as the first one, so that clients find them in the key
-/// set before the first signature.
+/// set before the first signature: if other instances run, it waits until each of them publishes the new keys. That
+/// happens once for each algorithm. A client that cached the key set before must fetch it again for an unknown `kid`
+/// (OpenID Connect Core 1.0 section 10.1.1).
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -200,6 +204,7 @@ pub async fn create_first_keys(
         keyed_request: None,
         ..by.clone()
     };
+    let mut is_new = false;
     for algorithm in settings.response_algorithms() {
         if services
             .key_ring
@@ -207,7 +212,11 @@ pub async fn create_first_keys(
             .is_none()
         {
             create_first_key(services, algorithm, &preparation).await?;
+            is_new = true;
         }
+    }
+    if is_new && services.store.other_instances().await? > 0 {
+        tokio::time::sleep(PUBLISHED_EVERYWHERE).await;
     }
     Ok(())
 }

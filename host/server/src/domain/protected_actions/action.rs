@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::application_state::{ChangedMember, ClientState, ServiceProviderState};
 use super::manifest_object::ManifestObject;
 use assent_model::administration::ProtectedActionKind;
+use assent_model::authorization_details::type_definition::TypeSource;
 use assent_model::client_registration::RegistrationLimits;
 use assent_model::clock::Timestamp;
 use assent_model::group::Assignee;
@@ -27,6 +28,15 @@ pub struct NewRegistrationToken {
     pub daily_quota: u32,
     /// The limits of the applications.
     pub limits: RegistrationLimits,
+}
+
+/// A type of authorization details with its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegisteredType {
+    /// The type.
+    pub definition: TypeSource,
+    /// Whether it replaces one with the same name.
+    pub replaces: bool,
 }
 
 /// An action that needs an approval.
@@ -151,6 +161,8 @@ pub enum ProtectedAction {
     CreateApplication(ClientState),
     /// Creates an initial access token, with which applications register themselves.
     CreateRegistrationToken(NewRegistrationToken),
+    /// Registers or replaces a type of authorization details.
+    RegisterDetailsType(RegisteredType),
     /// Updates a client.
     UpdateClient {
         /// The client.
@@ -449,6 +461,7 @@ impl ProtectedAction {
             | Self::RemoveAssignment { .. }
             | Self::CreateApplication(_)
             | Self::CreateRegistrationToken(_)
+            | Self::RegisterDetailsType(_)
             | Self::UpdateClient { .. }
             | Self::UpdateServiceProvider { .. }
             | Self::ApplyMetadata { .. }
@@ -496,6 +509,7 @@ impl ProtectedAction {
             }
             Self::CreateApplication(_) => ProtectedActionKind::GrantAdminScopes,
             Self::CreateRegistrationToken(_) => ProtectedActionKind::CreateRegistrationToken,
+            Self::RegisterDetailsType(_) => ProtectedActionKind::RegisterDetailsType,
             Self::UpdateClient { .. } | Self::UpdateServiceProvider { .. } => {
                 ProtectedActionKind::UpdateApplication
             }
@@ -576,6 +590,7 @@ impl ProtectedAction {
             | Self::CreateInvitationLinks { .. }
             | Self::CreateApplication(_)
             | Self::CreateRegistrationToken(_)
+            | Self::RegisterDetailsType(_)
             | Self::RotateSigningKeys { .. }
             | Self::RevokeSigningKey { .. }
             | Self::ReloadPlugins

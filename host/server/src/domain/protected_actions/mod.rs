@@ -8,6 +8,7 @@
 mod action;
 mod application_state;
 mod application_summary;
+mod details_type_summary;
 mod escape;
 mod group_summary;
 mod joined;
@@ -21,6 +22,7 @@ mod summary;
 pub use action::{
     Authenticators, ConfirmedUser, ImportedTable, LinkedUser, ManifestChanges,
     NewRegistrationToken, ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
+    RegisteredType,
 };
 pub use application_state::{ChangedMember, ClientState, ServiceProviderState};
 pub use manifest_object::{

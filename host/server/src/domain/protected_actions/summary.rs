@@ -5,6 +5,7 @@ use super::action::{
     ProtectedAction, ProtectedUserChange,
 };
 use super::application_summary;
+use super::details_type_summary;
 use super::escape::{quoted_list, unquoted};
 use super::group_summary;
 use super::joined::{in_a_row, sentences};
@@ -208,6 +209,7 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         }
         A::CreateApplication(client) => application_summary::new_client(client),
         A::CreateRegistrationToken(token) => registration_summary::message(token),
+        A::RegisterDetailsType(registered) => details_type_summary::message(registered),
         A::UpdateClient {
             application: id,
             before,

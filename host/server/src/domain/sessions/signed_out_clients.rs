@@ -7,6 +7,7 @@ use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::id::Did;
 use assent_model::logout::ClientLogoutOutcome;
+use assent_model::secret::Digest;
 
 /// A client that took part in an ended session.
 #[derive(Clone, Debug)]
@@ -22,6 +23,9 @@ pub struct SignedOutClient {
 /// A hidden frame with the sign-out page of a client (OpenID Connect Front-Channel Logout section 3).
 #[derive(Clone, Debug)]
 pub struct LogoutFrame {
+    /// The key of the client in this session, with which the page reports the frame. A browser may have held several
+    /// sessions with the same client.
+    pub key: String,
     /// The client.
     pub application: Did,
     /// The client's name.
@@ -52,6 +56,14 @@ pub async fn clients_of(
 }
 
 impl SignedOutClient {
+    /// Returns the key of the client in this session: the first half of a digest.
+    pub fn key(&self) -> String {
+        let named = format!("{} {}", self.sid, self.application.id);
+        let mut key = Digest::sha256(named.as_bytes()).to_text();
+        key.truncate(32);
+        key
+    }
+
     /// Returns the client's frame. Returns `None` without a front-channel logout URI, and for a disabled client,
     /// because no browser is sent there.
     ///
@@ -65,6 +77,7 @@ impl SignedOutClient {
         };
         let sid = sid_of(services, &self.application, &self.sid)?;
         Ok(Some(LogoutFrame {
+            key: self.key(),
             application: self.application.id.clone(),
             name: self.application.name.clone(),
             address: logout.uri.with_session(&services.issuer, &sid).into(),

@@ -10,14 +10,15 @@ use assent_model::user::User;
 use assent_store::{Consent, ConsentGrant};
 
 /// Returns whether the user must consent before the request is answered. This is so if the application requires it, or
-/// if the user has no current consent to all of the request.
+/// if the user has no current consent to all of the request. No earlier consent covers authorization details: each
+/// request with some asks.
 pub async fn is_needed(
     services: &Services,
     application: &Application,
     user: &User,
     request: &AuthorizationRequest,
 ) -> Result<bool, InternalError> {
-    if request.ask_consent {
+    if request.ask_consent || !request.authorization_details.is_empty() {
         return Ok(true);
     }
     match application.settings.consent {

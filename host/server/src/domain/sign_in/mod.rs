@@ -9,6 +9,7 @@ pub mod access;
 pub mod consent;
 pub mod context;
 pub mod derived;
+pub mod details_types;
 pub mod known_browsers;
 pub mod login;
 pub mod passkey;

@@ -11,6 +11,7 @@ use webauthn_rs::prelude::{
     DiscoverableAuthentication, PublicKeyCredential, RequestChallengeResponse, WebauthnError,
 };
 
+use crate::domain::approvals::receipt::{AnswerSource, UsedPasskey, receipt_of};
 use crate::domain::approvals::{purpose, record};
 use crate::domain::devices::passkey::{from_stored, passkey_error, report_clone, to_stored};
 use crate::domain::devices::passkey_agreement::user_handle;
@@ -18,12 +19,14 @@ use crate::domain::devices::relying_party::RelyingParty;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, Approver, PromptDetails};
 use assent_model::audit::{Actor, AuditContext, Origin};
+use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::device::Device;
 use assent_model::id::ApprovalId;
 use assent_model::login::{BrowserContext, Login};
 use assent_model::passkey::{DevicePasskey, PasskeyUse};
 use assent_model::secret::Digest;
 use assent_model::session::Acr;
+use assent_model::statement::Decision;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{PasskeyApproval, PasskeyApprovalOutcome, StoreError};
 use assent_telemetry::SPANS;
@@ -122,8 +125,22 @@ pub async fn answer(
         return Ok(PasskeySignInOutcome::Rejected);
     };
     let approval = new_approval(services, login, &owner, answer.is_same_device, context).await?;
+    let source = AnswerSource::Passkey {
+        device: &owner.device,
+        passkey: UsedPasskey {
+            assertion: &answer.assertion,
+            credential: &used.credential,
+        },
+    };
+    let now = services.now();
+    let receipt = receipt_of(services, &approval, Decision::Approve, source, now).await?;
+    let mut entry = record::passkey_entry(services, &approval, &by);
+    if let Some(receipt) = &receipt {
+        entry = entry.with("receipt", receipt.digest().to_text());
+    }
     let request = PasskeyApproval {
-        entry: record::passkey_entry(services, &approval, &by),
+        entry,
+        receipt,
         user: owner.user.id,
         device: owner.device.id,
         used,
@@ -272,6 +289,8 @@ async fn new_approval(
             application_name: purpose::application_name(services, login).await?,
             account: name.to_owned(),
             browser: context,
+            // A passkey on the login page shows no details, so no request with details reaches this.
+            details: DetailsTexts::default(),
         },
         requested_at: now,
         expires_at: now + services.settings.lifetimes.approval.get(),

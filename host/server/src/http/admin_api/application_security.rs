@@ -61,6 +61,8 @@ struct UnmetView {
     rule: &'static str,
     /// Whether an administrator can set the first value. Others need keys or addresses of the application.
     is_settable: bool,
+    /// The reason why the rule cannot be fulfilled on this server as it is configured, and what the operator must set.
+    obstacle: Option<&'static str>,
 }
 
 impl From<UnmetRule> for UnmetView {
@@ -70,12 +72,14 @@ impl From<UnmetRule> for UnmetView {
             expected,
             rule,
             is_settable,
+            obstacle,
         } = unmet;
         Self {
             member,
             expected,
             rule,
             is_settable,
+            obstacle,
         }
     }
 }
@@ -94,11 +98,12 @@ async fn list(
 ) -> Result<Json<List<ProfileView>>, Problem> {
     let application = admin::application(&services, &id_of(&id, "application")?).await?;
     let settings = &application.settings;
+    let receives_certificates = services.settings.http.receives_certificates();
     let views = SecurityProfile::ALL.map(|profile| ProfileView {
         profile,
         is_set: settings.security_profile == Some(profile),
         unmet: profile
-            .unmet_rules(settings)
+            .unmet_rules(settings, receives_certificates)
             .into_iter()
             .map(UnmetView::from)
             .collect(),
@@ -154,9 +159,9 @@ impl From<ClientRequest> for RequestView {
 
 /// List the last requests of an application.
 ///
-/// Those of the last hour, the latest first: sign-ins, pushed requests and token requests. Of many requests in a minute
-/// only the first ten accepted and the first ten rejected ones are listed, and two rejected ones of senders that did
-/// not authenticate. Nothing in them identifies a user.
+/// Those of the last hour, the latest first: sign-ins, pushed requests, token requests, and rejected UserInfo requests
+/// with a token of the application. Of many requests in a minute only the first ten accepted and the first ten rejected
+/// ones are listed, and two rejected ones of senders that did not authenticate. Nothing in them identifies a user.
 #[utoipa::path(
     get,
     path = "/applications/{id}/requests",

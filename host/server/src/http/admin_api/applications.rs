@@ -269,7 +269,7 @@ async fn update(
         application,
         change,
     };
-    let (application, secret) = context.run(command).await?;
+    let (application, secret) = Box::pin(context.run(command)).await?;
     let document = ClientDocument {
         client_secret: secret.map(|secret| secret.expose().to_owned()),
         ..ClientDocument::new(&application)

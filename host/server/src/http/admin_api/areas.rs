@@ -3,9 +3,10 @@
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     access, accounts, action_approvals, activity, application_security, applications, assignments,
-    audit, claims, client_secrets, email_confirmations, error_references, external_authenticators,
-    groups, invitations, keys, logos, mail, managed_applications, manifests, me, operation,
-    plugins, registration_tokens, reports, service_providers, test_sign_ins, transfers, users,
+    audit, claims, client_secrets, details_types, email_confirmations, error_references,
+    external_authenticators, groups, invitations, keys, logos, mail, managed_applications,
+    manifests, me, operation, plugins, receipts, registration_tokens, reports, service_providers,
+    test_sign_ins, transfers, users,
 };
 
 pub(super) fn areas() -> Vec<Area> {
@@ -28,12 +29,14 @@ pub(super) fn areas() -> Vec<Area> {
         manifests::routes(),
         client_secrets::routes(),
         registration_tokens::routes(),
+        details_types::routes(),
         application_security::routes(),
         service_providers::routes(),
         logos::routes(),
         test_sign_ins::routes(),
         claims::routes(),
         audit::routes(),
+        receipts::routes(),
         reports::routes(),
         error_references::routes(),
         keys::routes(),

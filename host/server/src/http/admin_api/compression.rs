@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     /// The reads that are never compressed, with the reasons.
-    const NEVER: [(&str, &str); 34] = [
+    const NEVER: [(&str, &str); 37] = [
         ("me.show", "it has the CSRF token"),
         ("action-approvals.show", "it has the matching number"),
         (
@@ -77,6 +77,7 @@ mod tests {
             "users.enrolment-links.list",
             "it is about links that are shown once",
         ),
+        ("receipts.show", "a single resource, for the command line"),
         ("cooldowns.list", "it is small"),
         (
             "access.export",
@@ -105,6 +106,8 @@ mod tests {
         ("applications.roles.list", "it is small"),
         ("redirect-uris.validate", "it repeats what the caller sent"),
         ("registration-tokens.list", "few rows, on one page"),
+        ("authorization-details-types.list", "few rows, on one page"),
+        ("authorization-details-types.show", "it is small"),
         ("applications.secrets.list", "it is about client secrets"),
         (
             "applications.requests.list",

@@ -82,7 +82,7 @@ async fn list(State(services): State<Arc<Services>>) -> Result<Json<List<KeyView
 #[serde(deny_unknown_fields)]
 #[schema(as = KeyRotation)]
 struct Rotation {
-    /// The algorithm; by default both.
+    /// The algorithm; by default each that has a key.
     algorithm: Option<SigningAlgorithm>,
     /// Whether the next key signs as soon as possible: five and a half minutes after its publication, because
     /// applications may cache the key set for five minutes.

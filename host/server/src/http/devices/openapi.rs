@@ -17,7 +17,8 @@ The API of authenticators: of the web app at `/authenticator`, and of `assent au
 **Callers.** A device has its own P-256 key, which an enrolment link enrols. It signs each further call, and \
 the decision about each approval request. The texts that it signs begin with their purpose and version, such as \
 `assent-approval-v1`; then each value has a line of its own, `name: value`, texts as JSON strings. An approval in \
-the browser that signs in begins with `assent-same-browser-v1` and has no number. A signature is \
+the browser that signs in begins with `assent-same-browser-v1` and has no number. Each of the `details` of a \
+request has a line `detail` before `decision`. A signature is \
 ECDSA with SHA-256, `r` and `s` of 32 bytes each, base64url without padding.
 
 **Bodies** are JSON of 64 KiB at most, whatever their `Content-Type` says. The server ignores members that it does \

@@ -44,6 +44,11 @@ pub(super) struct ApprovalRequest {
     /// The back-channel request of an application; `null` for another request.
     #[schema(required)]
     backchannel: Option<BackchannelDetails>,
+    /// The texts of the authorization details that the application asks the user to permit, in the same language;
+    /// missing if there are none. The device shows each of them completely, and signs them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    details: Vec<String>,
     /// When it was requested, in seconds since the epoch.
     requested_at: i64,
     /// When it expires, in seconds since the epoch.
@@ -97,6 +102,7 @@ pub(super) fn approval_request(
         approval,
         browser: waiting,
         text,
+        details,
     } = prompt;
     let (action, backchannel) = match text {
         PurposeText::SignIn => (None, None),
@@ -127,6 +133,7 @@ pub(super) fn approval_request(
         browser: waiting.browser.clone(),
         action,
         backchannel,
+        details: details.clone(),
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),
         attempts_left: approval.attempts_left,

@@ -318,6 +318,7 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
         | TokenError::UseNonce
         | TokenError::Pushed { .. }
         | TokenError::InvalidScope(_)
+        | TokenError::InvalidAuthorizationDetails(_)
         | TokenError::ExpiredToken
         | TokenError::AccessDenied(_)
         | TokenError::UnknownUser

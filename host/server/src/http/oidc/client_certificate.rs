@@ -19,9 +19,12 @@ use crate::oidc::client_auth::certificate::PresentedCertificate;
 /// The header `Client-Cert` (RFC 9440).
 const HEADER: http::HeaderName = http::HeaderName::from_static("client-cert");
 /// The header `Client-Cert-Chain` (RFC 9440).
-const CHAIN_HEADER: http::HeaderName = http::HeaderName::from_static("client-cert-chain");
-/// The maximum length of each header's value, in bytes. A certificate of an RSA key has about 2,000.
+pub(crate) const CHAIN_HEADER: http::HeaderName =
+    http::HeaderName::from_static("client-cert-chain");
+/// The maximum length of the certificate's header, in bytes. A certificate of an RSA key has about 2,000.
 const LONGEST: usize = 16 * 1024;
+/// The maximum length of the chain's header, in bytes: eight certificates of 3,000 bytes in base64.
+const LONGEST_CHAIN: usize = 32 * 1024;
 /// The maximum number of certificates between that of a client and the root.
 const MOST_INTERMEDIATES: usize = 8;
 
@@ -56,7 +59,7 @@ impl ClientCertificate {
     /// a chain that needs them is then incomplete.
     pub fn with_intermediates(self, intermediates: Vec<Vec<u8>>) -> Self {
         let length: usize = intermediates.iter().map(Vec::len).sum();
-        if intermediates.len() > MOST_INTERMEDIATES || length > LONGEST {
+        if intermediates.len() > MOST_INTERMEDIATES || length > LONGEST_CHAIN / 4 * 3 {
             return self;
         }
         Self {
@@ -148,7 +151,7 @@ fn chain(headers: &HeaderMap) -> Result<Vec<Vec<u8>>, ClientCertificateError> {
         return Ok(Vec::new());
     }
     let joined = lines.join(&b", "[..]);
-    if joined.len() > LONGEST {
+    if joined.len() > LONGEST_CHAIN {
         return Err(ClientCertificateError);
     }
     let list: List = Parser::new(&joined)
@@ -228,7 +231,7 @@ mod tests {
             &format!("{first} {second}"),
             "::",
             ":AAAA:",
-            &format!(":{}:", "A".repeat(LONGEST)),
+            &format!(":{}:", "A".repeat(LONGEST_CHAIN)),
         ] {
             assert_eq!(read_chain(&[bad]), Err(ClientCertificateError), "{bad}");
         }
@@ -242,7 +245,8 @@ mod tests {
         };
         assert_eq!(with(vec![vec![0]; MOST_INTERMEDIATES]), 8);
         assert_eq!(with(vec![vec![0]; MOST_INTERMEDIATES + 1]), 0);
-        assert_eq!(with(vec![vec![0; LONGEST], vec![0]]), 0);
+        assert_eq!(with(vec![vec![0; 3 * 1024]; MOST_INTERMEDIATES]), 8);
+        assert_eq!(with(vec![vec![0; 24 * 1024], vec![0]]), 0);
     }
 
     fn read(lines: &[&[u8]]) -> Result<Option<Vec<u8>>, ClientCertificateError> {

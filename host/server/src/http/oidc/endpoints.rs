@@ -30,6 +30,7 @@ use crate::http::sign_in::test_sign_in::open_test_sign_in;
 use crate::http::{operator_details, request_id};
 use crate::messages::Message;
 use crate::oidc::authorize::answer::{AuthenticatedAuthorization, AuthorizeOutcome};
+use crate::oidc::authorize::response::AuthorizationAnswer;
 use crate::oidc::authorize::source::RequestSource;
 use crate::oidc::authorize::{
     self, AcceptedAuthorization, AuthorizeError, Unanswerable, UnusablePush, answer, interaction,
@@ -38,10 +39,10 @@ use crate::oidc::bearer::{BearerError, BearerToken, ProofUse, TokenScheme, token
 use crate::oidc::parameters::Parameters;
 use crate::oidc::userinfo::UserInfo;
 use crate::oidc::{discovery, pushed_request, userinfo};
-use assent_model::id::LoginId;
+use assent_model::id::{Did, LoginId};
 use assent_model::login::{AuthorizationRequest, GivenAnswer, LoginRequest};
 use assent_model::redirect::RedirectPolicy;
-use assent_store::SignOnState;
+use assent_store::{ReplayCheck, SignOnState};
 
 /// How clients may cache the discovery document and the key set.
 const CACHED: &str = "public, max-age=300";
@@ -58,6 +59,16 @@ pub(crate) async fn configuration(State(services): State<Arc<Services>>) -> Resp
 pub(crate) async fn jwks(State(services): State<Arc<Services>>) -> Response {
     let key_set = services.key_ring.published_key_set(services.now());
     public_json(key_set.json().to_owned())
+}
+
+/// `GET /oidc/receipts/keys`: all keys that sign or signed receipts, with their periods.
+pub(crate) async fn receipt_keys(State(services): State<Arc<Services>>) -> Response {
+    public_json(
+        services
+            .key_ring
+            .receipt_key_set(&services.issuer)
+            .to_string(),
+    )
 }
 
 fn public_json(document: String) -> Response {
@@ -95,8 +106,14 @@ pub(crate) async fn auth(
         let read = browser.sign_on_state(&services, client).await?;
         let policy = RedirectPolicy::for_browser(tried.as_ref());
         let known = read.as_ref().map(|read| &read.application);
-        let checked = authorize::check(&services, &parameters, source, policy, known);
-        let accepted = checked.await?;
+        let checked = authorize::check(&services, &parameters, source, policy, known).await;
+        let accepted = match checked {
+            Ok(accepted) => accepted,
+            Err(AuthorizeError::Answer(answer)) => {
+                return Err(answered(&services, source, client, answer).await);
+            }
+            Err(other) => return Err(other),
+        };
         match is_used {
             true => again(&services, &browser, &accepted.request).await,
             false => begin(&services, &browser, accepted, read).await,
@@ -150,6 +167,25 @@ async fn again(
     Err(AuthorizeError::Page(why))
 }
 
+/// Uses up the pushed request that an error answers before a sign-in begins. A second answer is a page.
+async fn answered(
+    services: &Services,
+    source: RequestSource,
+    client: &str,
+    answer: AuthorizationAnswer,
+) -> AuthorizeError {
+    let (RequestSource::Pushed(pushed), Ok(client)) = (source, client.parse::<Did>()) else {
+        return AuthorizeError::Answer(answer);
+    };
+    match services.store.claim_message(pushed.claim()).await {
+        Ok(ReplayCheck::FirstUse) => AuthorizeError::Answer(answer),
+        Ok(ReplayCheck::Replayed) => {
+            AuthorizeError::Page(Unanswerable::PushedRequest(UnusablePush::Used, client))
+        }
+        Err(error) => AuthorizeError::Internal(error.into()),
+    }
+}
+
 async fn begin(
     services: &Services,
     browser: &Browser,
@@ -172,7 +208,13 @@ async fn begin(
         _ => None,
     };
     if accepted.silent && session.is_none() {
-        return Err(AuthorizeError::Answer(accepted.login_required(services)));
+        let source = match request.pushed {
+            Some(pushed) => RequestSource::Pushed(pushed),
+            None => RequestSource::Browser,
+        };
+        let answer = accepted.login_required(services);
+        let client = request.application.as_str();
+        return Err(answered(services, source, client, answer).await);
     }
     let login_request = LoginRequest::Oidc(Box::new(request.clone()));
     let begun = match login::begin::begin(services, browser, login_request, None, session).await {
@@ -300,18 +342,32 @@ pub(crate) async fn me(
             certificate: certificate.as_ref().map(ClientCertificate::der),
             proof,
             method: method.as_str(),
-            path: "/oidc/me",
+            path: userinfo::PATH,
             proof_use: ProofUse::OnThisInstance,
         };
         userinfo::respond(&services, shown).await
     };
-    let mut response = match reply.await {
+    let reply = reply.await;
+    if let Err(error) = &reply {
+        note_rejection(&services, &headers, &body, error);
+    }
+    let mut response = match reply {
         Ok(UserInfo::Plain(claims)) => Json(claims).into_response(),
         Ok(UserInfo::Signed(token)) => ([(CONTENT_TYPE, "application/jwt")], token).into_response(),
         Err(error) => bearer_error(&services, &error, &headers),
     };
     no_store(&mut response);
     with_nonce(&services, headers.contains_key(PROOF), response)
+}
+
+/// Notes a rejected request for the administrator of the application.
+fn note_rejection(services: &Services, headers: &HeaderMap, body: &[u8], error: &BearerError) {
+    let header = authorization(headers);
+    let in_body = posted_token(headers, body).ok().flatten();
+    let in_header = token_of(header).ok().map(|(_, token)| token);
+    if let Some(token) = in_header.or(in_body.as_deref()) {
+        userinfo::note_rejection(services, token, header, proof_header(headers), error);
+    }
 }
 
 /// The token in a form's `access_token` (RFC 6750 section 2.2).

@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request, State};
 use axum::http::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
@@ -16,10 +16,12 @@ use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::forwarded::address_of;
 use crate::http::header_text;
 use crate::http::oidc::client_calls::{authorization, in_its_words, never_stored};
+use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
 use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::registration::error::RegistrationError;
 use crate::oidc::registration::requests;
 use assent_model::audit::Origin;
+use assent_model::client_registration::ClientRegistration;
 
 /// The path of a registration.
 pub(crate) const REGISTER: &str = "/oidc/register";
@@ -36,9 +38,10 @@ pub(crate) fn rejection_in_its_words(response: Response) -> Response {
     match allowed {
         Some(allowed) if response.status() == StatusCode::METHOD_NOT_ALLOWED => {
             let description = "the method is not one of the header Allow";
-            let body = Json(json!({"error": "invalid_request", "error_description": description}));
-            let headers = [(ALLOW, allowed)];
-            never_stored((StatusCode::METHOD_NOT_ALLOWED, headers, body).into_response())
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            let mut response = error_body(status, "invalid_request", description);
+            response.headers_mut().insert(ALLOW, allowed);
+            response
         }
         _ => in_its_words(response),
     }
@@ -48,6 +51,38 @@ pub(crate) fn rejection_in_its_words(response: Response) -> Response {
 pub(crate) struct RegistrationCaller {
     from: Origin,
     authorization: Option<String>,
+    method: Method,
+    /// The `DPoP` headers.
+    proofs: HeaderMap,
+}
+
+impl RegistrationCaller {
+    /// Uses the proof of a request to this path with a valid token, if it has one.
+    async fn use_proof(&self, services: &Services, path: &str) -> Result<(), RegistrationError> {
+        let (proof, method) = (proof_header(&self.proofs), self.method.as_str());
+        requests::use_proof(services, proof, method, path).await
+    }
+
+    fn answer(&self, services: &Services, reply: Result<Response, RegistrationError>) -> Response {
+        let response = match reply {
+            Ok(response) => never_stored(response),
+            Err(error) => error_response(services, &error),
+        };
+        with_nonce(services, self.proofs.contains_key(PROOF), response)
+    }
+
+    /// Returns the registration of this application, if the caller has its registration access token, and uses the
+    /// proof of the request.
+    async fn registration(
+        &self,
+        services: &Services,
+        application: &str,
+    ) -> Result<ClientRegistration, RegistrationError> {
+        let authorization = self.authorization.as_deref();
+        let registration = requests::registration(services, application, authorization).await?;
+        self.use_proof(services, &path_of(application)).await?;
+        Ok(registration)
+    }
 }
 
 impl FromRequestParts<Arc<Services>> for RegistrationCaller {
@@ -59,8 +94,8 @@ impl FromRequestParts<Arc<Services>> for RegistrationCaller {
     ) -> Result<Self, Response> {
         if !services.settings.oidc.registration.enabled {
             let description = "this server registers no applications by themselves";
-            let body = Json(json!({"error": "invalid_request", "error_description": description}));
-            return Err(never_stored((StatusCode::NOT_FOUND, body).into_response()));
+            let status = StatusCode::NOT_FOUND;
+            return Err(error_body(status, "invalid_request", description));
         }
         Ok(Self {
             from: Origin {
@@ -68,8 +103,20 @@ impl FromRequestParts<Arc<Services>> for RegistrationCaller {
                 browser: None,
             },
             authorization: authorization(&parts.headers).map(str::to_owned),
+            method: parts.method.clone(),
+            proofs: proofs_of(&parts.headers),
         })
     }
+}
+
+fn proofs_of(headers: &HeaderMap) -> HeaderMap {
+    let proofs = headers.get_all(PROOF).into_iter();
+    proofs.map(|proof| (PROOF, proof.clone())).collect()
+}
+
+/// The path of a registered application, as in its `registration_client_uri`.
+fn path_of(application: &str) -> String {
+    format!("{REGISTER}/{application}")
 }
 
 /// `POST /oidc/register`
@@ -80,16 +127,17 @@ pub(crate) async fn register(
 ) -> Response {
     let reply = async {
         // The body is read only with a valid token.
-        let authorization = caller.authorization.as_deref();
-        let token = requests::initial_access(&services, authorization).await?;
+        let token = requests::initial_access(&services, caller.authorization.as_deref()).await?;
+        caller.use_proof(&services, REGISTER).await?;
         let body = match body_of(&services, request).await {
             Ok(body) => body,
             Err(rejection) => return Ok(rejection),
         };
-        let registered = requests::register(&services, &token, caller.from, &body).await?;
+        let registered = requests::register(&services, &token, caller.from.clone(), &body).await?;
         Ok((StatusCode::CREATED, Json(registered)).into_response())
     };
-    answer(&services, reply.await)
+    let reply = reply.await;
+    caller.answer(&services, reply)
 }
 
 /// `GET /oidc/register/{client_id}`
@@ -99,12 +147,12 @@ pub(crate) async fn read(
     Path(application): Path<String>,
 ) -> Response {
     let reply = async {
-        let authorization = caller.authorization.as_deref();
-        let registration = requests::registration(&services, &application, authorization).await?;
+        let registration = caller.registration(&services, &application).await?;
         let metadata = requests::read(&services, &registration).await?;
-        Ok(with_token(metadata, authorization).into_response())
+        Ok(with_token(metadata, caller.authorization.as_deref()).into_response())
     };
-    answer(&services, reply.await)
+    let reply = reply.await;
+    caller.answer(&services, reply)
 }
 
 /// `PUT /oidc/register/{client_id}`
@@ -115,16 +163,18 @@ pub(crate) async fn update(
     request: Request,
 ) -> Response {
     let reply = async {
-        let authorization = caller.authorization.as_deref();
-        let registration = requests::registration(&services, &application, authorization).await?;
+        let registration = caller.registration(&services, &application).await?;
+        requests::count_update(&services, &registration)?;
         let body = match body_of(&services, request).await {
             Ok(body) => body,
             Err(rejection) => return Ok(rejection),
         };
-        let metadata = requests::update(&services, registration, caller.from, &body).await?;
-        Ok(with_token(metadata, authorization).into_response())
+        let metadata =
+            requests::update(&services, registration, caller.from.clone(), &body).await?;
+        Ok(with_token(metadata, caller.authorization.as_deref()).into_response())
     };
-    answer(&services, reply.await)
+    let reply = reply.await;
+    caller.answer(&services, reply)
 }
 
 /// `DELETE /oidc/register/{client_id}`
@@ -134,12 +184,12 @@ pub(crate) async fn delete(
     Path(application): Path<String>,
 ) -> Response {
     let reply = async {
-        let authorization = caller.authorization.as_deref();
-        let registration = requests::registration(&services, &application, authorization).await?;
-        requests::delete(&services, &registration, caller.from).await?;
+        let registration = caller.registration(&services, &application).await?;
+        requests::delete(&services, &registration, caller.from.clone()).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     };
-    answer(&services, reply.await)
+    let reply = reply.await;
+    caller.answer(&services, reply)
 }
 
 /// Returns metadata with the registration access token of the request, which RFC 7592 section 3 requires. The database
@@ -171,13 +221,6 @@ fn is_json(headers: &HeaderMap) -> bool {
     header_text::media_type(headers) == "application/json"
 }
 
-fn answer(services: &Services, reply: Result<Response, RegistrationError>) -> Response {
-    match reply {
-        Ok(response) => never_stored(response),
-        Err(error) => error_response(services, &error),
-    }
-}
-
 /// Returns the error response (RFC 7591 section 3.2.2, RFC 6750 section 3).
 fn error_response(services: &Services, error: &RegistrationError) -> Response {
     let mut description = error.to_string();
@@ -185,31 +228,41 @@ fn error_response(services: &Services, error: &RegistrationError) -> Response {
         RegistrationError::InvalidToken => StatusCode::UNAUTHORIZED,
         RegistrationError::Forbidden(_) => StatusCode::FORBIDDEN,
         RegistrationError::Conflict(_) => StatusCode::SERVICE_UNAVAILABLE,
+        RegistrationError::TooManyUpdates(_) => StatusCode::TOO_MANY_REQUESTS,
         RegistrationError::InvalidRedirectUri(_)
         | RegistrationError::InvalidMetadata(_)
         | RegistrationError::InvalidSoftwareStatement(_)
-        | RegistrationError::UnapprovedSoftwareStatement => StatusCode::BAD_REQUEST,
+        | RegistrationError::UnapprovedSoftwareStatement
+        | RegistrationError::InvalidProof(_)
+        | RegistrationError::UseNonce => StatusCode::BAD_REQUEST,
         RegistrationError::Internal(cause) => {
             description = fault_in_words(services, "a registration failed", cause);
             StatusCode::INTERNAL_SERVER_ERROR
         }
     };
-    let code = error.code();
-    let body = Json(json!({"error": code, "error_description": description}));
-    let mut response = (status, body).into_response();
+    let mut response = error_body(status, error.code(), &description);
     match error {
         RegistrationError::InvalidToken => {
             let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
-        RegistrationError::Conflict(_) => {
-            let seconds = RateLimitError::SOON.seconds();
-            response.headers_mut().insert(RETRY_AFTER, seconds.into());
-        }
+        RegistrationError::Conflict(_) => retry_after(&mut response, RateLimitError::SOON),
+        RegistrationError::TooManyUpdates(exhausted) => retry_after(&mut response, *exhausted),
         RegistrationError::Internal(cause) if cause.is_outage() => {
             response = unavailable(response);
         }
         _ => {}
     }
-    never_stored(response)
+    response
+}
+
+/// Returns an error response with its JSON, which no cache stores.
+fn error_body(status: StatusCode, code: &str, description: &str) -> Response {
+    let body = Json(json!({"error": code, "error_description": description}));
+    never_stored((status, body).into_response())
+}
+
+fn retry_after(response: &mut Response, exhausted: RateLimitError) {
+    let seconds = exhausted.seconds();
+    response.headers_mut().insert(RETRY_AFTER, seconds.into());
 }

@@ -43,6 +43,7 @@ fn endpoint(path: &str) -> EndpointGroup {
         path if registration::is_endpoint(path) => EndpointGroup::Registration,
         "/oidc/me" => EndpointGroup::UserInfo,
         "/oidc/jwks"
+        | "/oidc/receipts/keys"
         | "/oidc/.well-known/openid-configuration"
         | "/.well-known/oauth-authorization-server/oidc" => EndpointGroup::Discovery,
         "/" => EndpointGroup::Portal,

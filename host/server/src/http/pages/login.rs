@@ -151,6 +151,8 @@ pub struct ConsentPage {
     pub name: String,
     /// The requested permissions, with the values that the application receives, except offline access.
     pub scopes: Vec<Message>,
+    /// The texts of the authorization details that the user permits, in the language of the page.
+    pub details: Vec<String>,
     /// The application's own pages for users.
     pub links: Vec<InformationLink>,
     /// The contacts of the application.

@@ -67,6 +67,7 @@ fn consent() -> ConsentPage {
                 .message("scope", Message::new("scope-email"))
                 .text("value", MARKUP),
         ],
+        details: vec![MARKUP.to_owned()],
         links: vec![InformationLink {
             text: Message::new("consent-policy"),
             address: MARKUP.to_owned(),
@@ -264,6 +265,7 @@ fn logout_frames() -> LogoutFramesPage {
     LogoutFramesPage {
         layout: layout(),
         frames: vec![LogoutFrame {
+            key: MARKUP.to_owned(),
             application: Did::from_ed25519(&[1; 32]),
             name: MARKUP.to_owned(),
             address: MARKUP.to_owned(),

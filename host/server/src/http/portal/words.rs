@@ -204,7 +204,9 @@ pub(super) fn activity_message(
         | Event::TestSignInEnded
         | Event::AdminTokenCreated
         | Event::RegistrationTokenCreated
-        | Event::RegistrationTokenDeleted => plain_activity(entry.event),
+        | Event::RegistrationTokenDeleted
+        | Event::DetailsTypeRegistered
+        | Event::DetailsTypeDeleted => plain_activity(entry.event),
     }
 }
 
@@ -372,6 +374,8 @@ const fn plain_activity(event: Event) -> Message {
         Event::AdminTokenCreated => Message::new("activity-admin-token-created"),
         Event::RegistrationTokenCreated => Message::new("activity-registration-token-created"),
         Event::RegistrationTokenDeleted => Message::new("activity-registration-token-deleted"),
+        Event::DetailsTypeRegistered => Message::new("activity-details-type-registered"),
+        Event::DetailsTypeDeleted => Message::new("activity-details-type-deleted"),
         _ => Message::new("activity-key-revoked"),
     }
 }
@@ -463,6 +467,7 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
         Kind::DeleteApplication => Message::new("app-action-delete-application"),
         Kind::GrantAdminScopes => Message::new("app-action-grant-admin-scopes"),
         Kind::CreateRegistrationToken => Message::new("app-action-create-registration-token"),
+        Kind::RegisterDetailsType => Message::new("app-action-register-details-type"),
         Kind::UpdateApplication => Message::new("app-action-update-application"),
         Kind::ApplyMetadata => Message::new("app-action-apply-metadata"),
         Kind::RotateClientSecret => Message::new("app-action-rotate-client-secret"),

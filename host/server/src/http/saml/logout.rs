@@ -29,7 +29,7 @@ use crate::messages::Message;
 use crate::saml::logout::{
     self, LogoutEnd, LogoutError, LogoutReport, LogoutStart, LogoutView, Outgoing, Unanswerable,
 };
-use assent_model::id::{Did, LogoutId};
+use assent_model::id::LogoutId;
 use assent_model::language::Language;
 use assent_model::name::QuotedText;
 use assent_model::saml::{LogoutContinuation, SessionEnd};
@@ -168,7 +168,7 @@ fn address(id: LogoutId) -> String {
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ProgressQuery {
-    /// The Client IDs of the loaded frames with spaces between them, when the browser reports the end of the frames.
+    /// The keys of the loaded frames with spaces between them, when the browser reports the end of the frames.
     loaded: Option<String>,
 }
 
@@ -184,8 +184,8 @@ pub(crate) async fn show(
         return Ok(see_other("/session/ended"));
     };
     let Query(ProgressQuery { loaded }) = progress.unwrap_or_default();
-    let loaded: Option<BTreeSet<Did>> =
-        loaded.map(|ids| ids.split(' ').filter_map(|id| id.parse().ok()).collect());
+    let loaded: Option<BTreeSet<String>> =
+        loaded.map(|keys| keys.split(' ').map(str::to_owned).collect());
     let digests = browser.digests();
     Ok(
         match logout::view(&services, id, &digests, loaded.as_ref()).await? {

@@ -1,5 +1,5 @@
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::extract::Extension;
@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::http::{Listener, serve};
+use crate::keys::reloaded_file::CHECK_INTERVAL;
 use assent_model::clock::{Clock, ManualClock, SystemClock};
 
 /// A self-signed certificate with its key.

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use openssl::asn1::{Asn1Time, Asn1Type};
 use openssl::bn::{BigNum, MsbOption};
 use openssl::ec::{EcGroup, EcKey};
@@ -10,8 +12,9 @@ use openssl::x509::extension::{
 use openssl::x509::{X509Builder, X509Extension, X509NameBuilder};
 
 use super::*;
+use crate::keys::reloaded_file::CHECK_INTERVAL;
 use assent_model::certificate_name::CertificateNameKind;
-use assent_model::clock::ManualClock;
+use assent_model::clock::{ManualClock, Timestamp};
 use proptest::prelude::*;
 
 /// The time of the tests, in seconds since the epoch.

@@ -118,7 +118,9 @@ async fn answer_user(
         )));
     }
     let signed_in = &authenticated_user.signed_in;
-    if let Some((code, description)) = mismatch(services, &application, request, signed_in)? {
+    if let Some((code, description)) =
+        mismatch(services, &application, request, authenticated_user)?
+    {
         return end_with_error(services, login, request, code, description).await;
     }
     let origin = &authenticated_user.origin;
@@ -190,12 +192,20 @@ fn mismatch(
     services: &Services,
     application: &Application,
     request: &AuthorizationRequest,
-    signed_in: &BrowserSession,
+    authenticated_user: &AuthenticatedUser,
 ) -> Result<Option<(AuthorizeErrorCode, &'static str)>, InternalError> {
+    let signed_in = &authenticated_user.signed_in;
     if !is_requested_subject(services, application, request, &signed_in.user)? {
         return Ok(Some((
             AuthorizeErrorCode::LoginRequired,
             "another user signed in than the application requested",
+        )));
+    }
+    // The checks of the request already require a new approval. This is the last barrier before the grant.
+    if !request.authorization_details.is_empty() && authenticated_user.approval.is_none() {
+        return Ok(Some((
+            AuthorizeErrorCode::InteractionRequired,
+            "the user must approve the authorization_details on a device",
         )));
     }
     if !request.admits(signed_in.session.authentication.acr()) {
@@ -372,6 +382,7 @@ fn code(
             claims: request.claims.clone(),
             purpose: request.purpose,
             dpop_key: request.dpop_key,
+            authorization_details: request.authorization_details.granted(),
         },
         claims,
         created_at: now,

@@ -10,6 +10,7 @@ use crate::domain::approvals::channel;
 use crate::oidc::dpop::proof;
 use crate::oidc::id_token_hint;
 use assent_model::application::{Application, GrantType};
+use assent_model::authorization_details::requested::AuthorizationDetails;
 use assent_model::claims_request::ClaimsRequest;
 use assent_model::login::{AuthorizationRequest, CodeChallenge, ResponseMode};
 use assent_model::purpose::SignInPurpose;
@@ -46,6 +47,19 @@ pub(super) struct PromptParameter {
     pub(super) consent: bool,
     /// The user chooses the account to continue with.
     pub(super) select_account: bool,
+}
+
+impl PromptParameter {
+    /// Rejects `prompt=none` with authorization details, which the user must see.
+    pub(super) fn permits(self, details: &AuthorizationDetails) -> Result<(), CheckError> {
+        if self.none && !details.is_empty() {
+            return fail(
+                AuthorizeErrorCode::InteractionRequired,
+                "the user must approve the authorization_details on a device, and prompt=none forbids the pages",
+            );
+        }
+        Ok(())
+    }
 }
 
 pub(super) struct UncheckedRequest<'a> {
@@ -277,8 +291,13 @@ impl UncheckedRequest<'_> {
     }
 
     /// Reads `claims` (OpenID Connect Core section 5.5). Claims that the application may not have are left out, like
-    /// such scopes. An essential `acr` that this server never issues is rejected at once (section 5.5.1.1).
-    pub(super) fn claims(&self, services: &Services) -> Result<ClaimsRequest, CheckError> {
+    /// such scopes. An essential `acr` that this server never issues is rejected at once (section 5.5.1.1). A request
+    /// with authorization details has that of a device.
+    pub(super) fn claims(
+        &self,
+        services: &Services,
+        has_details: bool,
+    ) -> Result<ClaimsRequest, CheckError> {
         let Some(text) = self.parameters.get("claims") else {
             return Ok(ClaimsRequest::default());
         };
@@ -288,8 +307,8 @@ impl UncheckedRequest<'_> {
         let passkeys = services.passkeys.is_some() && self.application.settings.passkey_sign_in;
         let supported: Vec<Acr> = [
             Some(Acr::Device),
-            delegated.then_some(Acr::Delegated),
-            passkeys.then_some(Acr::PhishingResistant),
+            (delegated && !has_details).then_some(Acr::Delegated),
+            (passkeys && !has_details).then_some(Acr::PhishingResistant),
         ]
         .into_iter()
         .flatten()
@@ -345,17 +364,24 @@ pub(super) fn must_push(services: &Services, application: &Application) -> bool 
 
 /// The maximum stored size of a request, in bytes.
 const LARGEST: usize = 8 * 1024;
+/// The maximum stored size of a request with authorization details, of which the texts in each language are stored.
+const LARGEST_WITH_DETAILS: usize = 32 * 1024;
 
 /// Checks that a request is small enough for storage, in its stored form: JSON escapes some characters, which then take
 /// more space than in the request.
 pub(super) fn check_size(request: &AuthorizationRequest) -> Result<(), CheckError> {
+    let (largest, parts) = match request.authorization_details.is_empty() {
+        true => (LARGEST, "state, nonce, claims and redirect_uri"),
+        false => (
+            LARGEST_WITH_DETAILS,
+            "state, nonce, claims, redirect_uri and the texts of authorization_details",
+        ),
+    };
     match serde_json::to_vec(request) {
-        Ok(text) if text.len() <= LARGEST => Ok(()),
+        Ok(text) if text.len() <= largest => Ok(()),
         _ => fail(
             AuthorizeErrorCode::InvalidRequest,
-            format!(
-                "state, nonce, claims and redirect_uri together are longer than {LARGEST} bytes"
-            ),
+            format!("{parts} together are longer than {largest} bytes"),
         ),
     }
 }

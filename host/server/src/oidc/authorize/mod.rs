@@ -3,6 +3,7 @@
 
 pub mod answer;
 mod checks;
+mod details;
 pub mod interaction;
 pub mod request_object;
 pub mod response;
@@ -24,6 +25,7 @@ use crate::domain::operations::recent_requests::{self, RequestError};
 use crate::domain::operations::request_queue::Sender;
 use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, RegisteredApplication};
+use assent_model::authorization_details::requested::AuthorizationDetails;
 use assent_model::id::Did;
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::QuotedText;
@@ -168,13 +170,17 @@ pub async fn check(
     policy: RedirectPolicy<'_>,
     known: Option<&RegisteredApplication>,
 ) -> Result<AcceptedAuthorization, AuthorizeError> {
+    let mut fetched = None;
     let accepted = async {
         let application = find_application(services, parameters, known).await?;
-        let request = request_object::effective(services, &application, parameters, source).await;
+        let mut request =
+            request_object::effective(services, &application, parameters, source).await;
+        fetched = request.take_fetched();
         accept(services, &application, request, source, policy).await
     };
     let accepted = accepted.await;
-    note(services, parameters, accepted.as_ref().err());
+    let failure = accepted.as_ref().err();
+    note(services, parameters, fetched.as_deref(), failure);
     accepted.map_err(|failure| match failure {
         CheckFailure::Unanswerable(why) => AuthorizeError::Page(why),
         CheckFailure::Rejected(rejected) => {
@@ -190,7 +196,12 @@ pub async fn check(
 }
 
 /// Notes a request for the administrator of its application.
-fn note(services: &Services, parameters: &Parameters, failure: Option<&CheckFailure>) {
+fn note(
+    services: &Services,
+    parameters: &Parameters,
+    fetched: Option<&str>,
+    failure: Option<&CheckFailure>,
+) {
     let error = match failure {
         None => None,
         // Nothing is stored for unknown applications.
@@ -216,7 +227,9 @@ fn note(services: &Services, parameters: &Parameters, failure: Option<&CheckFail
     if let Some(application) = request_parts::named_client(parameters, None) {
         let sender = Sender::Stranger;
         recent_requests::record(services, &application, sender, "/oidc/auth", error, || {
-            request_parts::parts_of(parameters, None, None)
+            let mut parts = request_parts::parts_of(parameters, None, None);
+            parts.extend(fetched.map(request_parts::fetched_object));
+            parts
         });
     }
 }
@@ -268,7 +281,18 @@ pub async fn accept(
     };
     let checked = match fault {
         Some(fault) => Err(fault),
-        None => accept_for(services, &request, source, application, &destination).await,
+        None => {
+            let details = details::read(services, application, parameters).await?;
+            accept_for(
+                services,
+                &request,
+                source,
+                application,
+                &destination,
+                details,
+            )
+            .await
+        }
     };
     checked.map_err(|checks::CheckError { code, description }| {
         CheckFailure::Rejected(Box::new(RejectedRequest {
@@ -286,6 +310,7 @@ async fn accept_for(
     source: RequestSource,
     application: &Arc<Application>,
     destination: &Destination,
+    details: Result<AuthorizationDetails, checks::CheckError>,
 ) -> Result<AcceptedAuthorization, checks::CheckError> {
     let parameters = &*effective.parameters;
     let request = checks::UncheckedRequest {
@@ -300,11 +325,13 @@ async fn accept_for(
     request.response_type()?;
     request.known_response_mode(&destination.redirect_uri)?;
     let scopes = request.scopes()?;
+    let authorization_details = details?;
     let code_challenge = request.code_challenge()?;
     let dpop_key = request.dpop_key()?;
     let prompt = request.prompt()?;
+    prompt.permits(&authorization_details)?;
     let max_age = request.max_age()?;
-    let claims = request.claims(services)?;
+    let claims = request.claims(services, !authorization_details.is_empty())?;
     let hinted_subject = request.id_token_hint(services).await?;
     // A hint that is not a valid name is ignored.
     let login_hint = parameters
@@ -317,8 +344,12 @@ async fn accept_for(
         state: destination.state.clone(),
         nonce: parameters.get("nonce").map(str::to_owned),
         code_challenge,
-        // The response of a test sign-in shows an approval, so it needs a new one.
-        fresh_login: prompt.login || max_age == Some(0) || !destination.purpose.is_application(),
+        // The response of a test sign-in shows an approval, so it needs a new one. A device shows and signs
+        // authorization details, so they need a new one, too.
+        fresh_login: prompt.login
+            || max_age == Some(0)
+            || !destination.purpose.is_application()
+            || !authorization_details.is_empty(),
         max_age,
         login_hint,
         select_account: prompt.select_account,
@@ -333,6 +364,7 @@ async fn accept_for(
             RequestSource::Pushed(pushed) => Some(pushed),
             RequestSource::Browser | RequestSource::Pushing => None,
         },
+        authorization_details,
     };
     checks::check_size(&request)?;
     Ok(AcceptedAuthorization {

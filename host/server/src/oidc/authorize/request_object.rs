@@ -13,8 +13,9 @@ use super::source::RequestSource;
 use crate::domain::Services;
 use crate::domain::keys::client_keys;
 use crate::keys::client::{JwtError, header_of};
-use crate::keys::jws_verifier::signing_algorithms;
+use crate::keys::jws_verifier::own_algorithms;
 use assent_model::application::Application;
+use assent_model::id::Did;
 use assent_model::purpose::SignInPurpose;
 
 /// The largest request object at an address, in bytes.
@@ -42,6 +43,8 @@ pub struct EffectiveRequest<'a> {
     /// The reason why the request object is not valid. The parameters are then those beside it, if nothing of it is
     /// verified.
     fault: Option<CheckError>,
+    /// The request object that the server fetched, for the administrator of the application.
+    fetched: Option<String>,
 }
 
 impl<'a> EffectiveRequest<'a> {
@@ -51,6 +54,7 @@ impl<'a> EffectiveRequest<'a> {
             parameters: Cow::Borrowed(parameters),
             is_signed: false,
             fault: None,
+            fetched: None,
         }
     }
 
@@ -61,6 +65,7 @@ impl<'a> EffectiveRequest<'a> {
             parameters: Cow::Borrowed(parameters),
             is_signed: false,
             fault: Some(fault),
+            fetched: None,
         }
     }
 
@@ -70,7 +75,13 @@ impl<'a> EffectiveRequest<'a> {
             parameters: Cow::Owned(parameters),
             is_signed: self.is_signed,
             fault: self.fault,
+            fetched: self.fetched,
         }
+    }
+
+    /// Takes the request object that the server fetched from `request_uri`, if it did.
+    pub const fn take_fetched(&mut self) -> Option<String> {
+        self.fetched.take()
     }
 
     /// Takes the reason why the request object is not valid.
@@ -120,15 +131,19 @@ pub async fn effective<'a>(
         Ok(object) => object,
         Err(fault) => return EffectiveRequest::faulty(parameters, fault),
     };
-    let claims = match verified(services, application, &object).await {
-        Ok(claims) => claims,
-        Err(fault) => return EffectiveRequest::faulty(parameters, fault),
+    let mut request = match verified(services, application, &object).await {
+        Ok(claims) => EffectiveRequest {
+            fault: check(services, application, &claims).err(),
+            parameters: Cow::Owned(parameters_of(application, claims)),
+            is_signed: true,
+            fetched: None,
+        },
+        Err(fault) => EffectiveRequest::faulty(parameters, fault),
     };
-    EffectiveRequest {
-        fault: check(services, application, &claims).err(),
-        parameters: Cow::Owned(parameters_of(application, claims)),
-        is_signed: true,
+    if let Cow::Owned(object) = object {
+        request.fetched = Some(object);
     }
+    request
 }
 
 /// Returns the text of the request object.
@@ -169,7 +184,7 @@ async fn object_of<'a>(
     }
 }
 
-/// Fetches the request object at a registered address.
+/// Fetches the request object at a registered address. Concurrent requests share a fetch.
 async fn fetch(
     services: &Services,
     application: &Application,
@@ -190,8 +205,23 @@ async fn fetch(
             "request_uri is not one of the application's request_uris",
         );
     };
+    let fetched = services.fetched_objects.object_at(
+        &uri,
+        || services.now(),
+        fetch_object(services, &application.id, &uri),
+    );
+    match fetched.await {
+        Some(object) => Ok(object.as_ref().to_owned()),
+        None => fail(
+            AuthorizeErrorCode::InvalidRequestUri,
+            "the request object could not be fetched from request_uri",
+        ),
+    }
+}
+
+async fn fetch_object(services: &Services, application: &Did, uri: &Url) -> Option<String> {
     let accept = "application/oauth-authz-req+jwt, application/jwt";
-    let fetched = match services.egress.get(&uri, accept, LARGEST).await {
+    let fetched = match services.egress.get(uri, accept, LARGEST).await {
         Ok(answer) if answer.status == 200 => {
             let text = String::from_utf8(answer.body).map(|text| text.trim().to_owned());
             text.map_err(|_| "it is not a JWT".to_owned())
@@ -199,14 +229,11 @@ async fn fetch(
         Ok(answer) => Err(format!("it was answered with the status {}", answer.status)),
         Err(failure) => Err(failure.to_string()),
     };
-    fetched.or_else(|reason| {
-        let application = &application.id;
-        tracing::warn!(%application, %uri, reason, "request object of an application not fetched");
-        fail(
-            AuthorizeErrorCode::InvalidRequestUri,
-            "the request object could not be fetched from request_uri",
-        )
-    })
+    fetched
+        .inspect_err(|reason| {
+            tracing::warn!(%application, %uri, reason, "request object of an application not fetched");
+        })
+        .ok()
 }
 
 fn invalid<T>(description: impl Into<String>) -> Result<T, CheckError> {
@@ -234,8 +261,8 @@ async fn verified(
     let Some(keys) = settings.signing_keys() else {
         return invalid("the application has no keys");
     };
-    let accepted = signing_algorithms(settings.security_profile);
-    client_keys::verify(services, keys, object, accepted)
+    let accepted = own_algorithms(settings.request_object_algorithm, settings.security_profile);
+    client_keys::verify(services, keys, object, &accepted)
         .await
         .or_else(|error| match error {
             JwtError::Algorithm => invalid(format!(

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::domain::keys::client_keys;
 use crate::domain::{InternalError, Services};
 use crate::keys::client::{JwtError, secret_purpose, verify_with_secret};
-use crate::keys::jws_verifier::signing_algorithms;
+use crate::keys::jws_verifier::own_algorithms;
 use crate::oidc::error::{Reason, TokenError};
 use assent_model::application::Application;
 use assent_model::client_auth::ClientAuthentication;
@@ -44,11 +44,12 @@ pub(super) async fn verify(
     text: &str,
     own_url: Option<&str>,
 ) -> Result<Result<(), Reason>, TokenError> {
-    let accepted = signing_algorithms(application.settings.security_profile);
-    let verified = match &application.settings.authentication {
+    let settings = &application.settings;
+    let verified = match &settings.authentication {
         ClientAuthentication::ClientSecretJwt => verify_with_secrets(services, application, text)?,
         ClientAuthentication::PrivateKeyJwt(keys) => {
-            client_keys::verify(services, keys, text, accepted)
+            let accepted = own_algorithms(settings.assertion_algorithm, settings.security_profile);
+            client_keys::verify(services, keys, text, &accepted)
                 .await
                 .map(|claims| (claims, None))
         }

@@ -10,7 +10,7 @@ use url::Url;
 use super::nonce;
 use crate::domain::{InternalError, Services};
 use crate::keys::self_signed;
-use crate::oidc::error::{Reason, TokenError};
+use crate::oidc::error::{PROOF_REUSED, Reason, TokenError};
 use assent_model::clock::Timestamp;
 use assent_model::saml::MessageClaim;
 use assent_model::secret::Digest;
@@ -164,15 +164,15 @@ fn check_age(services: &Services, claims: &Map<String, Value>) -> Result<Timesta
 /// Uses the proof of a request that stores nothing else with it: on no instance can it be used again.
 ///
 /// # Errors
-/// [`TokenError`] if it was used before, or the database fails.
-pub async fn use_once(services: &Services, proof: Option<Proof>) -> Result<(), TokenError> {
+/// [`ProofError`] if it was used before, or the database fails.
+pub async fn use_once(services: &Services, proof: Option<Proof>) -> Result<(), ProofError> {
     let Some(proof) = proof else {
         return Ok(());
     };
     let claimed = services.store.claim_message(proof.claim).await;
     match claimed.map_err(InternalError::from)? {
         ReplayCheck::FirstUse => Ok(()),
-        ReplayCheck::Replayed => Err(TokenError::PROOF_REPLAYED),
+        ReplayCheck::Replayed => Err(ProofError::Invalid(PROOF_REUSED)),
     }
 }
 

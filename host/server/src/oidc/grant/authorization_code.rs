@@ -4,6 +4,7 @@
 use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::details;
 use crate::oidc::grant::new_tokens::{
     AccessDraft, REUSE_DETECTION, TokenResponse, issue_refresh, refresh_expiry,
 };
@@ -28,6 +29,7 @@ pub(super) async fn exchange(
         grant: presented.and_then(Presented::into_code),
         redirect_uri: parameters.required("redirect_uri")?,
         verifier: parameters.get("code_verifier"),
+        details: parameters.get("authorization_details"),
         purpose: SignInPurpose::Application,
     };
     redeem(services, client, presented).await
@@ -41,6 +43,8 @@ pub struct CodeExchange<'a> {
     pub redirect_uri: &'a str,
     /// `code_verifier`
     pub verifier: Option<&'a str>,
+    /// `authorization_details`: the elements that the access token shall have; `None`: all that the user granted.
+    pub details: Option<&'a str>,
     /// The purpose of the grant: at the token endpoint always the application.
     pub purpose: SignInPurpose,
 }
@@ -73,6 +77,8 @@ pub async fn redeem(
         let (WrongVerifier::Unexpected(why) | WrongVerifier::Wrong(why)) = why;
         return Err(TokenError::InvalidGrant(why));
     }
+    let granted = &grant.context.authorization_details;
+    let details = details::selection(application, granted, presented.details)?;
     let lifetimes = services.settings.lifetimes;
     let lifetime = lifetimes.access_token.get();
     let now = services.now();
@@ -117,9 +123,10 @@ pub async fn redeem(
         counter: 0,
         track_use_until: None,
     });
-    let scopes = TokenScopes::Oidc(grant.scopes.clone());
+    let authorization_details = details::elements(granted, details);
+    let rights = (TokenScopes::Oidc(grant.scopes.clone()), details);
     let access_token =
-        AccessDraft::new(services, lifetime).issue(services, client, source, scopes, epoch)?;
+        AccessDraft::new(services, lifetime).issue(services, client, source, rights, epoch)?;
     let refresh_token = refresh_expiry
         .map(|expires_at| issue_refresh(services, client, grant.id, 0, epoch, expires_at))
         .transpose()?;
@@ -133,6 +140,7 @@ pub async fn redeem(
         id_token: Some(id_token),
         refresh_token: refresh_token.map(|token| token.expose().to_owned()),
         scope: grant.scopes.to_string(),
+        authorization_details,
         session_state,
     })
 }

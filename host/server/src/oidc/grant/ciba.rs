@@ -1,5 +1,5 @@
-//! `urn:openid:params:grant-type:ciba` (OpenID CIBA Core 1.0 sections 10.1 and 11): the client polls for the result of a
-//! back-channel request. An approval begins a session, which no browser has.
+//! `urn:openid:params:grant-type:ciba` (OpenID CIBA Core 1.0 sections 10.1 and 11): the client polls for the result of
+//! a back-channel request. An approval begins a session, which no browser has.
 
 use std::time::Duration;
 
@@ -24,6 +24,7 @@ use assent_model::account::Account;
 use assent_model::application::{Application, GrantType};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::authorization_details::granted::{DetailsSelection, GrantedDetails};
 use assent_model::backchannel::BackchannelRequest;
 use assent_model::claims_request::ClaimsRequest;
 use assent_model::clock::Timestamp;
@@ -53,6 +54,11 @@ pub(super) async fn exchange(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
+    if parameters.has("authorization_details") {
+        return Err(TokenError::InvalidAuthorizationDetails(
+            "a back-channel request has no authorization_details".to_owned(),
+        ));
+    }
     let (request, approval) = find(services, client, parameters.required("auth_req_id")?).await?;
     let now = services.now();
     match approval.stage_at(now) {
@@ -184,9 +190,12 @@ async fn grant(
         counter: 0,
         track_use_until: None,
     });
-    let scopes = TokenScopes::Oidc(request.scopes.clone());
+    let rights = (
+        TokenScopes::Oidc(request.scopes.clone()),
+        DetailsSelection::NONE,
+    );
     let access_token =
-        AccessDraft::new(services, lifetime).issue(services, client, source, scopes, epoch)?;
+        AccessDraft::new(services, lifetime).issue(services, client, source, rights, epoch)?;
     let refresh_token = refresh_expiry
         .map(|expires_at| issue_refresh(services, client, family, 0, epoch, expires_at))
         .transpose()?;
@@ -199,6 +208,7 @@ async fn grant(
         id_token: Some(id_token),
         refresh_token: refresh_token.map(|token| token.expose().to_owned()),
         scope: request.scopes.to_string(),
+        authorization_details: None,
         session_state,
     })
 }
@@ -341,6 +351,7 @@ fn new_grant(
                 claims: ClaimsRequest::default(),
                 purpose: SignInPurpose::Application,
                 dpop_key: None,
+                authorization_details: GrantedDetails::default(),
             },
             created_at: now,
         },

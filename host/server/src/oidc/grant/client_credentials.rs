@@ -10,6 +10,7 @@ use crate::oidc::grant::new_tokens::{AccessDraft, TokenResponse};
 use crate::oidc::parameters::Parameters;
 use assent_model::administration::AdminScopes;
 use assent_model::application::OidcSettings;
+use assent_model::authorization_details::granted::DetailsSelection;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::token::{TokenScopes, TokenSource};
 use assent_model::token_binding::TokenBinding;
@@ -66,13 +67,25 @@ fn issue(
     if !application.settings.application_type.is_confidential() {
         return Err(TokenError::UnauthorizedClient);
     }
+    // No user approves the actions of an application as itself.
+    if parameters.has("authorization_details") {
+        return Err(TokenError::InvalidAuthorizationDetails(
+            "authorization_details need a user who approves them: use the grant type authorization_code".to_owned(),
+        ));
+    }
     let granted = scopes(&application.settings, parameters.get("scope"))?;
     let lifetime = services.settings.lifetimes.client_credentials_token.get();
     let source = TokenSource::Application {
         version: application.version,
     };
     let draft = AccessDraft::new(services, lifetime);
-    let token = draft.issue(services, client, source, granted.clone(), epoch)?;
+    let token = draft.issue(
+        services,
+        client,
+        source,
+        (granted.clone(), DetailsSelection::NONE),
+        epoch,
+    )?;
     Ok(TokenResponse {
         access_token: token.expose().to_owned(),
         token_type: TokenBinding::token_type(client.binding()),
@@ -80,6 +93,7 @@ fn issue(
         id_token: None,
         refresh_token: None,
         scope: granted.to_string(),
+        authorization_details: None,
         session_state: None,
     })
 }

@@ -3,6 +3,7 @@
 pub mod authorization_code;
 mod ciba;
 mod client_credentials;
+pub mod details;
 pub mod new_tokens;
 mod refresh_token;
 

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
+use assent_model::authorization_details::granted::DetailsSelection;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, TokenId};
 use assent_model::secret::Secret;
@@ -28,6 +30,9 @@ pub struct TokenResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refresh_token: Option<String>,
     pub(super) scope: String,
+    /// The authorization details of the access token (RFC 9396 section 7).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) authorization_details: Option<Vec<Map<String, Value>>>,
     /// The `sid` of the ID token, for applications that expect it here. OpenID Connect Session Management section 2
     /// defines the member in the authentication response. This server does not implement session management.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +71,7 @@ impl AccessDraft {
         services: &Services,
         client: &AuthenticatedClient,
         source: TokenSource,
-        scopes: TokenScopes,
+        (scopes, details): (TokenScopes, DetailsSelection),
         epoch: u32,
     ) -> Result<Secret, InternalError> {
         let grant = AccessGrant {
@@ -74,6 +79,7 @@ impl AccessDraft {
             application: client.application.id.clone(),
             source,
             scopes,
+            details,
             binding: client.binding(),
             issued_at: self.issued_at,
             expires_at: self.expires_at,

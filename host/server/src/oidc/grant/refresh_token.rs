@@ -19,6 +19,7 @@ use crate::domain::sign_in::access;
 use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::details;
 use crate::oidc::grant::new_tokens::{
     AccessDraft, REUSE_DETECTION, TokenResponse, issue_refresh, refresh_expiry,
 };
@@ -61,6 +62,9 @@ pub(super) async fn exchange(
         &application.settings.scopes,
         parameters.get("scope"),
     )?;
+    let granted = &family.context.authorization_details;
+    let requested = parameters.get("authorization_details");
+    let details = details::selection(application, granted, requested)?;
     let holder = access::holder_of(services, &presented.state)
         .await?
         .ok_or(TokenError::ACCOUNT_CLOSED)?;
@@ -119,7 +123,7 @@ pub(super) async fn exchange(
         services,
         client,
         source,
-        TokenScopes::Oidc(scopes.clone()),
+        (TokenScopes::Oidc(scopes.clone()), details),
         epoch,
     )?;
     let refresh_token = issue_refresh(services, client, family.id, counter, epoch, refresh_expiry)?;
@@ -139,6 +143,7 @@ pub(super) async fn exchange(
         id_token,
         refresh_token: Some(refresh_token.expose().to_owned()),
         scope: scopes.to_string(),
+        authorization_details: details::elements(granted, details),
         session_state,
     })
 }

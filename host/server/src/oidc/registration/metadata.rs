@@ -26,6 +26,7 @@ const GRANT_TYPES: [GrantType; 2] = [GrantType::AuthorizationCode, GrantType::Re
 pub(super) const SELF_SIGNED: &str = "self_signed_tls_client_auth";
 /// The method of RFC 8705 section 2.1.
 pub(super) const OF_AUTHORITY: &str = "tls_client_auth";
+const ASSERTION_ALGORITHM: &str = "token_endpoint_auth_signing_alg";
 
 /// The request that sends the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +161,9 @@ pub fn request_of(
         set(name, json!(metadata.text(name)?));
     }
     set("contacts", json!(metadata.texts("contacts")?));
+    for (name, algorithm) in own_algorithms(&metadata, method)? {
+        set(name, json!(algorithm));
+    }
     let algorithm = metadata.text("id_token_signed_response_alg")?;
     let standard = SigningAlgorithm::default().as_str();
     // An update may not name that of the application's security profile.
@@ -182,8 +186,10 @@ pub fn request_of(
     if let (Some(kind), MetadataUse::Registration) = (metadata.text("subject_type")?, purpose) {
         set("subject_type", json!(kind));
     }
-    // An administrator sets the logo: an application does not let this server fetch an image from an address of its
-    // choice.
+    // An update without it keeps the logo, which an administrator may have set.
+    if let Some(uri) = metadata.text("logo_uri")? {
+        set("logo_uri", json!(uri));
+    }
     Ok(RegistrationRequest {
         application_type,
         members,
@@ -337,22 +343,43 @@ fn certificates_of(jwks: &Value) -> String {
     certificates.map(pem).collect()
 }
 
+/// Returns the settings of the algorithms with which the application signs. Others are then rejected (OpenID Connect
+/// Dynamic Client Registration section 2).
+fn own_algorithms<'a>(
+    metadata: &Metadata<'a>,
+    method: MetadataMethod<'_>,
+) -> Result<[(&'static str, Option<&'a str>); 2]> {
+    const OBJECT_ALGORITHM: &str = "request_object_signing_alg";
+    let read = |name: &'static str, supported: &[&str]| match metadata.text(name)? {
+        Some(algorithm) if !supported.contains(&algorithm) => {
+            let expected = format!("expected one of {}", supported.join(", "));
+            Err(RegistrationError::of_member(name, &expected))
+        }
+        algorithm => Ok(algorithm),
+    };
+    let of_assertions = match method {
+        MetadataMethod::Same("client_secret_jwt") => SYMMETRIC.to_vec(),
+        MetadataMethod::Same("private_key_jwt") => ASYMMETRIC.to_vec(),
+        _ => [&ASYMMETRIC[..], &SYMMETRIC[..]].concat(),
+    };
+    let of_assertions = read(ASSERTION_ALGORITHM, &of_assertions)?;
+    Ok([
+        (OBJECT_ALGORITHM, read(OBJECT_ALGORITHM, &ASYMMETRIC)?),
+        (
+            ASSERTION_ALGORITHM,
+            of_assertions.filter(|algorithm| !SYMMETRIC.contains(algorithm)),
+        ),
+    ])
+}
+
 /// Returns the accepted members that have no setting.
 fn without_setting(metadata: &Metadata<'_>) -> Result<Map<String, Value>> {
     let mut members = Map::new();
-    let both = [&ASYMMETRIC[..], &SYMMETRIC[..]].concat();
-    for (name, supported) in [
-        ("request_object_signing_alg", &ASYMMETRIC[..]),
-        ("token_endpoint_auth_signing_alg", &both[..]),
-    ] {
-        let Some(algorithm) = metadata.text(name)? else {
-            continue;
-        };
-        if !supported.contains(&algorithm) {
-            let expected = format!("expected one of {}", supported.join(", "));
-            return Err(RegistrationError::of_member(name, &expected));
-        }
-        members.insert(name.to_owned(), json!(algorithm));
+    // The one algorithm of assertions that are made with the secret has no setting.
+    if let Some(algorithm) = metadata.text(ASSERTION_ALGORITHM)?
+        && SYMMETRIC.contains(&algorithm)
+    {
+        members.insert(ASSERTION_ALGORITHM.to_owned(), json!(algorithm));
     }
     for name in ["sector_identifier_uri", "software_statement"] {
         if let Some(text) = metadata.text(name)? {

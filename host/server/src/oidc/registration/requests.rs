@@ -10,6 +10,8 @@ use super::{response, sector, software_statement};
 use crate::domain::admin::RegistrationRequest;
 use crate::domain::{InternalError, Services, admin};
 use crate::oidc::bearer::{TokenScheme, token_of};
+use crate::oidc::dpop::proof;
+use crate::oidc::dpop::proof::{ProofHeader, ProvenRequest};
 use assent_model::application::Application;
 use assent_model::audit::Origin;
 use assent_model::client_registration::{ClientRegistration, RegistrationToken};
@@ -48,6 +50,29 @@ pub async fn registration(
         .map_err(|_| RegistrationError::InvalidToken)?;
     let found = admin::client_registration(services, &id, text).await?;
     found.ok_or(RegistrationError::InvalidToken)
+}
+
+/// Verifies the DPoP proof of a request with a valid token, and uses it once, on every instance. A proof is optional: the
+/// tokens of registrations are bearer tokens, and the proof binds nothing.
+///
+/// # Errors
+/// [`RegistrationError::InvalidProof`], [`RegistrationError::UseNonce`].
+pub async fn use_proof(
+    services: &Services,
+    proof: ProofHeader<'_>,
+    method: &str,
+    path: &str,
+) -> Result<()> {
+    let Some(text) = proof.proof()? else {
+        return Ok(());
+    };
+    let request = ProvenRequest {
+        method,
+        path,
+        access_token: None,
+    };
+    let proof = proof::verify(services, text, request)?;
+    Ok(proof::use_once(services, Some(proof)).await?)
 }
 
 fn bearer(authorization: Option<&str>) -> Result<&str> {
@@ -107,6 +132,14 @@ pub async fn read(services: &Services, registration: &ClientRegistration) -> Res
     let application = known(services, registration).await?;
     let metadata = response::metadata_of(services, &application, registration, None);
     Ok(Value::Object(metadata))
+}
+
+/// Checks that the application may update itself now, and counts the update. This is before its body is read.
+///
+/// # Errors
+/// [`RegistrationError::TooManyUpdates`].
+pub fn count_update(services: &Services, registration: &ClientRegistration) -> Result<()> {
+    admin::count_client_update(services, registration).map_err(RegistrationError::TooManyUpdates)
 }
 
 /// Updates an application (RFC 7592 section 2.2). The registration access token stays valid.

@@ -13,7 +13,7 @@ use assent_model::client_registration::ClientRegistration;
 use assent_model::secret::Secret;
 
 /// The members of the admin API that are metadata of the same name, if they are not null.
-const SAME: [&str; 23] = [
+const SAME: [&str; 26] = [
     "redirect_uris",
     "post_logout_redirect_uris",
     "grant_types",
@@ -21,6 +21,8 @@ const SAME: [&str; 23] = [
     "jwks_uri",
     "request_uris",
     "require_signed_request_object",
+    "request_object_signing_alg",
+    "token_endpoint_auth_signing_alg",
     "id_token_signed_response_alg",
     "authorization_signed_response_alg",
     "userinfo_signed_response_alg",
@@ -33,6 +35,7 @@ const SAME: [&str; 23] = [
     "policy_uri",
     "tos_uri",
     "client_uri",
+    "logo_uri",
     "contacts",
     "require_pushed_authorization_requests",
     "tls_client_certificate_bound_access_tokens",

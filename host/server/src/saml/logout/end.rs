@@ -1,15 +1,22 @@
 //! The end of a logout: the report about its applications, and the last step of the browser.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::outgoing::{Outgoing, respond};
-use crate::domain::sessions::signed_out_clients::SignedOutClient;
+use crate::domain::sessions::signed_out_clients::{SignedOutClient, clients_of};
 use crate::domain::{InternalError, Services};
 use assent_model::logout::ClientLogoutOutcome;
 use assent_model::saml::{
     LogoutAnswer, LogoutContinuation, LogoutOutcome, LogoutTurn, ServiceProvider, SingleLogout,
 };
 use assent_saml_core::message::Status;
+
+/// The time between two looks for the confirmations of clients.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+/// How often a response looks for them: for two seconds.
+const LOOKS: u32 = 11;
 
 /// The last step of the browser.
 #[derive(Debug)]
@@ -78,11 +85,49 @@ pub(super) async fn report(
     Ok(report)
 }
 
-/// Returns the end. `report` is for its page.
+/// Whether all other applications of these sessions confirmed the sign-out. Clients count as session participants,
+/// because the status must not say more than the page: a loaded frame is no confirmation. Logout tokens are sent after
+/// the end of the session, so this waits a moment if only their confirmations are missing.
+async fn is_confirmed(
+    services: &Services,
+    turns: &[LogoutTurn],
+    sids: &BTreeSet<&str>,
+) -> Result<bool, InternalError> {
+    if turns
+        .iter()
+        .any(|turn| turn.outcome != Some(LogoutOutcome::Ended))
+    {
+        return Ok(false);
+    }
+    for look in 0..LOOKS {
+        if look > 0 {
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+        let mut clients = clients_of(services, sids.clone()).await?;
+        clients.retain(|client| client.outcome != Some(ClientLogoutOutcome::Notified));
+        if clients.is_empty() {
+            return Ok(true);
+        }
+        let has_backchannel = |client: &SignedOutClient| {
+            let settings = &client.application.settings;
+            settings.backchannel_logout.is_some()
+        };
+        if !clients.iter().all(has_backchannel) {
+            return Ok(false);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the end of a logout of these sessions. `report` is for its page.
+///
+/// The top-level status of a response is about the session here. `PartialLogout` says that another application did not
+/// confirm its end (SAML core section 3.7.3.2).
 pub(super) async fn logout_end(
     services: &Services,
     continuation: LogoutContinuation,
     turns: &[LogoutTurn],
+    sids: &BTreeSet<&str>,
     report: LogoutReport,
 ) -> Result<LogoutEnd, InternalError> {
     match continuation {
@@ -92,10 +137,7 @@ pub(super) async fn logout_end(
             None => redirect.as_str().to_owned(),
         })),
         LogoutContinuation::Respond(answer) => {
-            let is_complete = turns
-                .iter()
-                .all(|turn| turn.outcome == Some(LogoutOutcome::Ended));
-            let status = if is_complete {
+            let status = if is_confirmed(services, turns, sids).await? {
                 Status::success()
             } else {
                 Status::partial_logout()

@@ -10,11 +10,12 @@ use crate::domain::sessions::signed_out_clients::{LogoutFrame, SignedOutClient, 
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::message_id;
 use assent_model::clock::Timestamp;
-use assent_model::id::{Did, LogoutId};
+use assent_model::id::LogoutId;
 use assent_model::login::GivenAnswer;
 use assent_model::logout::ClientLogoutOutcome;
 use assent_model::saml::{
-    Logout, LogoutContinuation, LogoutOutcome, LogoutTurn, Participation, SessionEnd,
+    Logout, LogoutContinuation, LogoutOutcome, LogoutTurn, Participation, SessionBrowser,
+    SessionEnd,
 };
 use assent_model::secret::Digest;
 use assent_store::Transition;
@@ -67,34 +68,33 @@ pub async fn begin(
     let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
     let is_finished =
         turns.iter().all(|turn| turn.outcome.is_some()) && ended.frontchannel.is_empty() && !names;
-    let end = match is_finished {
-        true => {
-            let report = LogoutReport::default();
-            Some(logout_end(services, continuation.clone(), &turns, report).await?)
-        }
-        false => None,
-    };
     let now = services.now();
     let begun = id.unwrap_or_else(|| LogoutId::new(now, &*services.entropy));
-    let lifetime = match &end {
-        None => Some(LIFETIME),
-        Some(_) => id.map(|_| GivenAnswer::REPEATABLE),
+    let lifetime = match is_finished {
+        false => Some(LIFETIME),
+        true => id.map(|_| GivenAnswer::REPEATABLE),
     };
+    // It is stored before the end is created, which may wait, so that a repeated request finds it.
     if let Some(lifetime) = lifetime {
         let logout = Logout {
             id: begun,
-            browsers: ended.browsers,
+            browsers: ended.browsers.clone(),
             browser,
-            continuation,
+            continuation: continuation.clone(),
             frames_until: None,
             expires_at: now + lifetime,
         };
         services
             .store
-            .insert_saml_logout(logout, turns, now)
+            .insert_saml_logout(logout, turns.clone(), now)
             .await?;
     }
-    Ok(end.map_or(LogoutStart::Notifying(begun), LogoutStart::Finished))
+    if !is_finished {
+        return Ok(LogoutStart::Notifying(begun));
+    }
+    let (sids, report) = (sids_of(&ended.browsers), LogoutReport::default());
+    let end = logout_end(services, continuation, &turns, &sids, report).await?;
+    Ok(LogoutStart::Finished(end))
 }
 
 /// Whether the logout of a repeated message is stored. Another request may store it at this moment.
@@ -165,8 +165,8 @@ pub enum LogoutView {
 }
 
 /// Returns the state of a logout for a browser with these cookies, and skips service providers that did not respond in
-/// time. The time of a service provider begins when a browser first loads its turn. `loaded` names the clients whose
-/// frames the browser has loaded, if it reports the end of the frames.
+/// time. The time of a service provider begins when a browser first loads its turn. `loaded` has the keys of the
+/// frames that the browser has loaded, if it reports the end of the frames.
 ///
 /// Only the browser that held a session notifies the other service providers of its end, and sees their names. If
 /// another browser comes first, for example because a service provider sends the request itself, no notice is sent. If
@@ -176,7 +176,7 @@ pub async fn view(
     services: &Services,
     id: LogoutId,
     cookies: &[Digest],
-    loaded: Option<&BTreeSet<Did>>,
+    loaded: Option<&BTreeSet<String>>,
 ) -> Result<LogoutView, InternalError> {
     let now = services.now();
     let Some((logout, mut turns)) = services.store.saml_logout(id, now).await? else {
@@ -228,22 +228,21 @@ pub async fn view(
             }
         }
     }
-    let sids: BTreeSet<&str> = logout.browsers.iter().map(|one| one.sid.as_str()).collect();
-    let mut clients = clients_of(services, sids).await?;
+    let sids = sids_of(&logout.browsers);
+    let mut clients = clients_of(services, sids.clone()).await?;
     let frames = open_frames(services, &logout, &mut clients, &held, loaded).await?;
     if !frames.is_empty() {
         // The page lists the framed clients separately.
         clients.retain(|client| {
-            frames
-                .iter()
-                .all(|one| one.application != client.application.id)
+            let key = client.key();
+            frames.iter().all(|frame| frame.key != key)
         });
         let report = report(services, &turns, &clients, &held).await?;
         return Ok(LogoutView::Frames { frames, report });
     }
     // The end is created before it is claimed, so that no failure can come between the two.
     let report = report(services, &turns, &clients, &held).await?;
-    let finished = logout_end(services, logout.continuation.clone(), &turns, report).await?;
+    let finished = logout_end(services, logout.continuation.clone(), &turns, &sids, report).await?;
     Ok(match services.store.finish_saml_logout(id, now).await? {
         Transition::Done => LogoutView::Finished(finished),
         // Another request of this browser finished it. Its response may have been lost. If no browser held a session,
@@ -263,7 +262,7 @@ async fn open_frames(
     logout: &Logout,
     clients: &mut [SignedOutClient],
     held: &[&str],
-    loaded: Option<&BTreeSet<Did>>,
+    loaded: Option<&BTreeSet<String>>,
 ) -> Result<Vec<LogoutFrame>, InternalError> {
     let now: Timestamp = services.now();
     let is_over = |until| until == Logout::REPORTED || (until <= now && loaded.is_none());
@@ -278,7 +277,7 @@ async fn open_frames(
         let Some(frame) = client.frame(services)? else {
             continue;
         };
-        if loaded.is_some_and(|loaded| loaded.contains(&frame.application)) {
+        if loaded.is_some_and(|loaded| loaded.contains(&frame.key)) {
             client.outcome = client.outcome.or(Some(ClientLogoutOutcome::Loaded));
             reported.push((client.sid.clone(), frame.application.clone()));
         }
@@ -297,6 +296,10 @@ async fn open_frames(
     let until = now + services.settings.saml.logout_timeout.get();
     services.store.start_logout_frames(logout.id, until).await?;
     Ok(frames)
+}
+
+fn sids_of(browsers: &[SessionBrowser]) -> BTreeSet<&str> {
+    browsers.iter().map(|one| one.sid.as_str()).collect()
 }
 
 /// Returns the sessions that a browser with these cookies held.

@@ -51,10 +51,7 @@ crate::engine::sql::row! {
 }
 
 /// The time in milliseconds, by the clock of heartbeats: PostgreSQL's clock, or for SQLite the machine's.
-pub(crate) async fn heartbeat_clock(
-    kind: DatabaseKind,
-    connection: &mut Connection,
-) -> sql::Result<i64> {
+async fn heartbeat_clock(kind: DatabaseKind, connection: &mut Connection) -> sql::Result<i64> {
     let clock = match kind {
         DatabaseKind::Sqlite => "SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000",
         DatabaseKind::Postgres => {
@@ -91,4 +88,32 @@ pub(crate) async fn find(
         silent_for: (now - row.seen_at).max(0) / 1000,
     });
     Ok(older.collect())
+}
+
+/// A running instance.
+pub(crate) struct RunningInstance {
+    /// The id of its run.
+    pub(crate) id: String,
+    /// The fingerprint of its master key.
+    pub(crate) master_key: String,
+}
+
+/// The running instances: those with a heartbeat within [`HEARTBEAT_LIMIT`].
+pub(crate) async fn running(
+    kind: DatabaseKind,
+    connection: &mut Connection,
+) -> sql::Result<Vec<RunningInstance>> {
+    let now = heartbeat_clock(kind, connection).await?;
+    let limit = i64::try_from(HEARTBEAT_LIMIT.as_millis()).unwrap_or(i64::MAX);
+    let rows: Vec<(String, String)> = sql::query_as(
+        "SELECT id, master_key FROM instances WHERE ended_at IS NULL AND seen_at BETWEEN $1 AND $2",
+    )
+    .bind(now - limit)
+    .bind(now + limit)
+    .fetch_all(connection)
+    .await?;
+    let instances = rows
+        .into_iter()
+        .map(|(id, master_key)| RunningInstance { id, master_key });
+    Ok(instances.collect())
 }

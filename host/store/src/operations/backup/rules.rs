@@ -94,6 +94,10 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "reports",
         "a report that was settled after the backup is open again; an administrator settles it again",
     ),
+    keep(
+        "receipts",
+        "evidence; an answer whose effect the restore ends was given nevertheless",
+    ),
     keep("repeated_requests", "counts for the audit log"),
     keep(
         "changes",
@@ -221,6 +225,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
     ),
     keep("application_origins", "settings of applications"),
     keep("application_logos", "settings of applications"),
+    keep("authorization_details_types", "settings of the server"),
     keep(
         "client_registrations",
         "settings of applications; the restore reports applications that were deleted after the backup",

@@ -3,7 +3,7 @@
 use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::approvals::{cooldown, delivery, report, request};
+use crate::tables::approvals::{cooldown, delivery, receipts, report, request};
 use crate::tables::devices;
 use crate::tables::devices::{locks, passkeys};
 use crate::{Result, Store, audit};
@@ -13,6 +13,7 @@ use assent_model::clock::Timestamp;
 use assent_model::delivery::Ruling;
 use assent_model::id::{ApprovalId, DeliveryId, DeviceId};
 use assent_model::passkey::PasskeyUse;
+use assent_model::receipt::content::NewReceipt;
 use assent_model::report::NewReport;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
@@ -53,6 +54,20 @@ pub struct AuditNote {
     pub entry: Entry,
     /// The cooldown that a denial begins, with its entry for the audit log.
     pub cooldown: (CooldownPolicy, Entry),
+    /// The receipt of the answer, if receipts are kept.
+    pub receipt: Option<NewReceipt>,
+}
+
+impl AuditNote {
+    /// Adds the receipt, and its digest to the entry.
+    #[must_use]
+    pub fn with_receipt(mut self, receipt: Option<NewReceipt>) -> Self {
+        if let Some(receipt) = &receipt {
+            self.entry = self.entry.with("receipt", receipt.digest().to_text());
+        }
+        self.receipt = receipt;
+        self
+    }
 }
 
 /// The outcome of a device's answer, or of a vendor's ruling.
@@ -270,6 +285,9 @@ async fn record_decision(
     now: Timestamp,
 ) -> Result<()> {
     audit::append(db, std::slice::from_ref(&note.entry)).await?;
+    if let Some(receipt) = &note.receipt {
+        receipts::insert(db, receipt, now).await?;
+    }
     if approved {
         return cooldown::reset_denials(db, user).await;
     }

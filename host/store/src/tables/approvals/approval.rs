@@ -152,8 +152,8 @@ impl TryFrom<ApprovalRow> for Approval {
 }
 
 impl Store {
-    /// Up to `limit` requests of applications on users' devices that were cancelled, or have expired at `now`, and are not
-    /// recorded. Retention deletes requests soon, so they are few.
+    /// Up to `limit` requests of applications on users' devices that were cancelled, or have expired at `now`, and are
+    /// not recorded. Retention deletes requests soon, so they are few.
     pub async fn unrecorded_ends(&self, now: Timestamp, limit: u32) -> Result<Vec<Approval>> {
         sql::query_as::<ApprovalRow>(approvals_where!(
             "approvals.action_approval_id IS NULL AND approvals.user_id IS NOT NULL AND approvals.end_recorded = 0

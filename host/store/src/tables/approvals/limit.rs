@@ -125,8 +125,8 @@ fn has_backchannel_place(unexpired: &[UnexpiredRequest], draft: &BackchannelDraf
 }
 
 /// Whether the user's devices have room for the request. A held request takes a place too, because it is sent later.
-/// QR sign-ins and protected actions always have a place. So do back-channel requests, whose applications have limits of
-/// their own.
+/// QR sign-ins and protected actions always have a place. So do back-channel requests, whose applications have limits
+/// of their own.
 pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
     let (kinds, most) = match request.kind {
         RequestKind::Typed | RequestKind::StaleBrowser => (UNKNOWN, PENDING_TYPED),

@@ -1,6 +1,6 @@
 //! The stored root secret and sealing keys.
 
-use crate::engine::migrations::older_instances::{HEARTBEAT_LIMIT, heartbeat_clock};
+use crate::engine::migrations::older_instances::{self, RunningInstance};
 use crate::engine::rows::{cell, moment};
 use crate::engine::sql;
 use crate::engine::sql::{Connection, DatabaseKind, Executor};
@@ -157,7 +157,7 @@ pub enum NewSealingKey {
     /// Another instance has added one.
     Known,
     /// The number of instances that still have another master key. The new key waits for them.
-    Waits(i64),
+    Waits(usize),
     /// There are keys that are not wrapped with the new master key.
     Incomplete,
 }
@@ -187,7 +187,8 @@ impl Store {
         let kind = self.instance.kind;
         self.write((key, entry), move |db, (key, entry)| {
             Box::pin(async move {
-                let others = others(kind, db, &key.master_key).await?;
+                let instances = older_instances::running(kind, db).await?;
+                let others = with_other_master_key(&instances, &key.master_key);
                 if others > 0 {
                     return Ok(NewSealingKey::Waits(others));
                 }
@@ -256,27 +257,15 @@ impl Store {
 
 impl Store {
     /// The number of running instances with another master key than this one.
-    pub async fn instances_with_other_master_key(&self, master_key: &str) -> Result<i64> {
-        let kind = self.instance.kind;
-        let mut lease = self.instance.lease().await?;
-        let count = others(kind, &mut lease, master_key).await;
-        lease.end(count.as_ref().err());
-        Ok(count?)
+    pub async fn instances_with_other_master_key(&self, master_key: &str) -> Result<usize> {
+        let instances = self.running_instances().await?;
+        Ok(with_other_master_key(&instances, master_key))
     }
 }
 
-/// The number of running instances with another master key than this one.
-async fn others(kind: DatabaseKind, db: &mut Connection, master_key: &str) -> sql::Result<i64> {
-    let now = heartbeat_clock(kind, db).await?;
-    let limit = i64::try_from(HEARTBEAT_LIMIT.as_millis()).unwrap_or(i64::MAX);
-    let (count,): (i64,) = sql::query_as(
-        "SELECT COUNT(*) FROM instances
-         WHERE ended_at IS NULL AND seen_at BETWEEN $1 AND $2 AND master_key <> $3",
-    )
-    .bind(now - limit)
-    .bind(now + limit)
-    .bind(master_key.to_owned())
-    .fetch_one(db)
-    .await?;
-    Ok(count)
+fn with_other_master_key(instances: &[RunningInstance], master_key: &str) -> usize {
+    let others = instances
+        .iter()
+        .filter(|other| other.master_key != master_key);
+    others.count()
 }

@@ -4,7 +4,7 @@ use crate::engine::deferred;
 use crate::engine::rows::to_json;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::tables::approvals::cooldown;
+use crate::tables::approvals::{cooldown, receipts};
 use crate::tables::devices;
 use crate::tables::devices::locks;
 use crate::tables::devices::passkeys::{insert, record_use};
@@ -16,6 +16,7 @@ use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, LoginId, UserId};
 use assent_model::passkey::{DevicePasskey, PasskeyUse};
+use assent_model::receipt::content::NewReceipt;
 use assent_model::secret::Digest;
 
 /// An approval by a passkey on the login page, after the verification of its assertion.
@@ -31,6 +32,8 @@ pub struct PasskeyApproval {
     pub used: PasskeyUse,
     /// The entry for the audit log.
     pub entry: Entry,
+    /// The receipt, if receipts are kept.
+    pub receipt: Option<NewReceipt>,
 }
 
 /// The outcome of an approval by a passkey.
@@ -234,6 +237,7 @@ async fn approve(
         device,
         used,
         entry,
+        receipt,
     } = request;
     let (user, device) = (*user, *device);
     let ApprovalSubject::SignIn(login) = approval.subject else {
@@ -264,6 +268,9 @@ async fn approve(
         return Ok(PasskeyApprovalOutcome::NotOpen);
     }
     insert_approved(db, login, approval, user, device, application).await?;
+    if let Some(receipt) = receipt {
+        receipts::insert(db, receipt, now).await?;
+    }
     devices::record_use(db, device, now).await?;
     cooldown::reset_denials(db, &user.to_string()).await?;
     // Another tab may show the login page.

@@ -13,7 +13,7 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{AccountId, Did, FamilyId, TokenId};
 use assent_model::secret::Digest;
 
-/// A family is not cached if its `claims` parameter has more values than this.
+/// A family is not cached if its `claims` parameter has more values than this, or if it has authorization details.
 const MOST_VALUES: usize = 64;
 
 /// A family and one of its tokens at the time of the request.
@@ -91,6 +91,7 @@ impl Store {
         let found = self.lookups.families.call(id.to_string()).await?;
         if let Some(family) = &found
             && family.context.claims.values() <= MOST_VALUES
+            && family.context.authorization_details.is_empty()
         {
             self.caches.families.insert(id, (), Arc::clone(family));
         }

@@ -8,7 +8,7 @@ use crate::engine::rows::{cell, parse};
 use crate::engine::sql::Connection;
 use crate::engine::{deferred, sql};
 use crate::tables::administration::action_approvals;
-use crate::tables::approvals::{cooldown, delivery};
+use crate::tables::approvals::{cooldown, delivery, receipts};
 use crate::tables::devices::passkeys;
 use crate::tables::sessions;
 use crate::tables::users::search_index;
@@ -254,6 +254,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
         }
     }
     action_approvals::erase_user(db, user, &names, now).await?;
+    receipts::erase_user(db, user, &names).await?;
     search_index::delete_user(db, user).await?;
     for statement in [
         "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE named_user = $1 OR user_id = $1)",

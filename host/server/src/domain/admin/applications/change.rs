@@ -11,11 +11,14 @@ use super::information::InformationChange;
 use super::values::{application_name, recipe_id, require_known_scopes, server_address};
 use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
+use assent_model::application::profile_rules::NO_CERTIFICATES;
+use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application::{
     Application, BackchannelLogout, FrontchannelLogout, FrontchannelLogoutUri, GrantType,
     InitiateLoginUri, OidcSettings, SenderConstraint, SubjectType,
 };
 use assent_model::application_type::ApplicationType;
+use assent_model::authorization_details::name::{TypeName, TypeNameError};
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::redirect::RedirectUri;
@@ -50,6 +53,8 @@ pub(super) fn apply(
         certificate,
         request_uris,
         require_signed_request_object,
+        request_object_signing_alg,
+        token_endpoint_auth_signing_alg,
         security_profile,
         tls_client_auth_subject_dn,
         tls_client_auth_san_dns,
@@ -82,6 +87,7 @@ pub(super) fn apply(
         require_pushed_authorization_requests,
         tls_client_certificate_bound_access_tokens,
         dpop_bound_access_tokens,
+        authorization_details_types,
         admin_scopes,
     } = change;
     let keys = AuthenticationChange {
@@ -105,7 +111,17 @@ pub(super) fn apply(
         application.name = application_name(&name)?;
     }
     let settings = &mut application.settings;
-    set(&mut settings.enabled, enabled);
+    must_receive_certificates(
+        services,
+        settings,
+        tls_client_certificate_bound_access_tokens,
+        security_profile.flatten(),
+    )?;
+    if let Some(enabled) = enabled {
+        settings.enabled = enabled;
+        // This is the decision of an administrator.
+        settings.awaits_approval = false;
+    }
     let kind = settings.application_type;
     if let Some(texts) = redirect_uris {
         settings.redirect_uris = uris("redirect_uris", &texts, kind, allow_insecure)?;
@@ -140,6 +156,14 @@ pub(super) fn apply(
     set(
         &mut settings.require_signed_request_object,
         require_signed_request_object,
+    );
+    set(
+        &mut settings.request_object_algorithm,
+        request_object_signing_alg,
+    );
+    set(
+        &mut settings.assertion_algorithm,
+        token_endpoint_auth_signing_alg,
     );
     set(&mut settings.security_profile, security_profile);
     set(
@@ -189,6 +213,9 @@ pub(super) fn apply(
         logo_uri,
     };
     information.apply(&mut settings.information, egress)?;
+    if let Some(names) = authorization_details_types {
+        settings.authorization_details_types = details_types(&names)?;
+    }
     set(&mut settings.admin_scopes, admin_scopes);
     set(
         &mut settings.lenient_assertion_audience,
@@ -200,6 +227,23 @@ pub(super) fn apply(
         require_pushed_authorization_requests,
     );
     must_fit_together(settings)
+}
+
+/// The largest number of types of authorization details of an application.
+const MOST_DETAILS_TYPES: usize = 50;
+
+/// Reads the names of types. A type may be registered later.
+fn details_types(names: &[String]) -> Result<BTreeSet<TypeName>> {
+    const MEMBER: &str = "authorization_details_types";
+    if names.len() > MOST_DETAILS_TYPES {
+        let expected = format!("expected {MOST_DETAILS_TYPES} at most");
+        return Err(invalid(MEMBER, expected));
+    }
+    let read = |name: &String| {
+        name.parse()
+            .map_err(|error: TypeNameError| invalid(MEMBER, error.to_string()))
+    };
+    names.iter().map(read).collect()
 }
 
 fn at_least_one(grant_types: Vec<GrantType>) -> Result<BTreeSet<GrantType>> {
@@ -242,6 +286,28 @@ fn sender_constraint(
             "a token is bound to one key: expected false with tls_client_certificate_bound_access_tokens",
         )),
     }
+}
+
+/// Rejects a change that begins to need client certificates on a server that receives none. A setting of an earlier time
+/// stays, so that an administrator can change the others.
+fn must_receive_certificates(
+    services: &Services,
+    before: &OidcSettings,
+    to_certificate: Option<bool>,
+    profile: Option<SecurityProfile>,
+) -> Result<()> {
+    if services.settings.http.receives_certificates() {
+        return Ok(());
+    }
+    if to_certificate == Some(true) && before.sender_constraint != SenderConstraint::Certificate {
+        let member = "tls_client_certificate_bound_access_tokens";
+        return Err(invalid(member, NO_CERTIFICATES));
+    }
+    let ciba = Some(SecurityProfile::FapiCiba);
+    if profile == ciba && before.security_profile != ciba {
+        return Err(invalid("security_profile", NO_CERTIFICATES));
+    }
+    Ok(())
 }
 
 /// Rejects settings that are valid separately, but not together.
@@ -317,7 +383,8 @@ fn must_fulfil_profile(settings: &OidcSettings) -> Result<()> {
     let Some(profile) = settings.security_profile else {
         return Ok(());
     };
-    let Some(unmet) = profile.unmet_rules(settings).into_iter().next() else {
+    // Certificates were required when the profile was set.
+    let Some(unmet) = profile.unmet_rules(settings, true).into_iter().next() else {
         return Ok(());
     };
     let expected: Vec<String> = unmet.expected.iter().map(Value::to_string).collect();

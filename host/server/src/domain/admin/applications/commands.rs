@@ -12,7 +12,7 @@ use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Planned, changed_members,
 };
 use crate::domain::admin::execution::Execution;
-use crate::domain::admin::fetched_logos::logo_of_change;
+use crate::domain::admin::fetched_logos::{LogoBefore, logo_of_change};
 use crate::domain::admin::{Result, invalid};
 use crate::domain::protected_actions::{ClientState, ProtectedAction};
 use crate::keys::fresh_did;
@@ -62,6 +62,8 @@ impl AdminCommand for CreateClient {
             certificate: _,
             request_uris: _,
             require_signed_request_object: _,
+            request_object_signing_alg: _,
+            token_endpoint_auth_signing_alg: _,
             security_profile: _,
             tls_client_auth_subject_dn: _,
             tls_client_auth_san_dns: _,
@@ -89,6 +91,7 @@ impl AdminCommand for CreateClient {
             require_pushed_authorization_requests: _,
             tls_client_certificate_bound_access_tokens: _,
             dpop_bound_access_tokens: _,
+            authorization_details_types: _,
         } = change.protected();
         let action = admin_scopes
             .is_some()
@@ -98,7 +101,7 @@ impl AdminCommand for CreateClient {
 
     async fn execute(approved: ApprovedPlan<'_, Application>) -> Result<Execution<Application>> {
         let (application, recorder) = approved.into_parts();
-        let logo = logo_of_change(&recorder, None, &application).await?;
+        let logo = logo_of_change(&recorder, LogoBefore::Known(None), &application).await?;
         let mut writes = client_creation(&recorder, application.clone(), None).await?;
         writes.extend(logo);
         let written = recorder.write(writes).await?;
@@ -170,6 +173,7 @@ assent_model::admin_command! {
 pub struct ClientUpdate {
     before: Application,
     after: Application,
+    logo: LogoBefore,
 }
 
 impl AdminCommand for UpdateClient {
@@ -191,6 +195,7 @@ impl AdminCommand for UpdateClient {
         context.expected.check(before.version)?;
         let mut after = before.clone();
         apply(services, &mut after, change.clone())?;
+        let logo = LogoBefore::of_update(services, &before, &after).await?;
         // For a service account, every change is protected.
         let is_service = |client: &Application| client.settings.is_service_account();
         let are_shown = is_service(&before) || is_service(&after);
@@ -207,7 +212,11 @@ impl AdminCommand for UpdateClient {
         });
         Ok(Planned::new(
             authorization,
-            ClientUpdate { before, after },
+            ClientUpdate {
+                before,
+                after,
+                logo,
+            },
             action,
         ))
     }
@@ -215,7 +224,12 @@ impl AdminCommand for UpdateClient {
     async fn execute(
         approved: ApprovedPlan<'_, ClientUpdate>,
     ) -> Result<Execution<(Application, Option<Secret>)>> {
-        let (ClientUpdate { before, mut after }, recorder) = approved.into_parts();
+        let (plan, recorder) = approved.into_parts();
+        let ClientUpdate {
+            before,
+            mut after,
+            logo,
+        } = plan;
         let services = recorder.services;
         after.updated_at = services.now();
         let method = after.settings.auth_method();
@@ -224,7 +238,7 @@ impl AdminCommand for UpdateClient {
             .then(|| replace_secrets(services, &mut after))
             .transpose()?;
         forget_unfit_secrets(&mut after);
-        let logo = logo_of_change(&recorder, Some(&before), &after).await?;
+        let logo = logo_of_change(&recorder, logo, &after).await?;
         let mut writes = client_update(&recorder, &before, after.clone(), None).await?;
         if fresh.is_some()
             && let Some((_, entries)) = writes.last_mut()

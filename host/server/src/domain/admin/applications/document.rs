@@ -15,6 +15,7 @@ use assent_model::application::{
 };
 use assent_model::application_type::ApplicationType;
 use assent_model::certificate_name::CertificateNameKind;
+use assent_model::client_algorithm::ClientAlgorithm;
 use assent_model::client_auth::{
     CertificateIdentity, ClientAuthMethod, ClientAuthentication, ClientKeys,
 };
@@ -42,6 +43,10 @@ assent_model::resource! {
     protected(explained) plain name: String,
     /// Whether users can sign in to it, and its tokens are valid. Disabling it revokes its tokens.
     protected(explained) plain enabled: bool,
+    /// Whether it is disabled until an administrator approves it, because it registered or changed itself. Enabling it
+    /// approves it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shown awaits_approval: bool,
     #[allow(missing_docs, reason = "with a text beside the inlined type, the schema would require an object")]
     #[schema(inline)]
     shown protocol: OpenIdConnect,
@@ -91,6 +96,11 @@ assent_model::resource! {
     /// Whether each authorization request must be a signed request object (RFC 9101), which `jwks` or `jwks_uri`
     /// verifies.
     protected plain require_signed_request_object: bool,
+    /// The only algorithm of its request objects; null permits each supported one. Another one is rejected.
+    protected omitted request_object_signing_alg: ClientAlgorithm,
+    /// The only algorithm of its assertions with `private_key_jwt`; null permits each supported one. Another one is
+    /// rejected.
+    protected omitted token_endpoint_auth_signing_alg: ClientAlgorithm,
     /// The security profile, whose rules the other settings must fulfil; null for none.
     protected removable security_profile: SecurityProfile,
     /// The algorithm that signs the ID tokens of the application.
@@ -157,6 +167,9 @@ assent_model::resource! {
     /// Whether each token request must have a DPoP proof, to whose key access tokens are bound (RFC 9449). Without this
     /// setting a proof is optional. Not with `tls_client_certificate_bound_access_tokens`.
     protected plain dpop_bound_access_tokens: bool,
+    /// The types of authorization details that the application may request (RFC 9396 section 10), 50 at most; null
+    /// removes all. Each request needs an approval on a device, which shows the details.
+    protected emptied authorization_details_types: Vec<String>,
     /// The permissions of the application in the admin API as a service account; null removes all. Only an owner
     /// may set them.
     owner(explained) emptied admin_scopes: AdminScopes as Vec<AdminScope>,
@@ -211,6 +224,7 @@ impl ClientDocument {
         // Each setting has a member.
         let OidcSettings {
             enabled,
+            awaits_approval,
             application_type,
             redirect_uris,
             post_logout_redirect_uris,
@@ -220,6 +234,8 @@ impl ClientDocument {
             request_keys: _,
             request_uris,
             require_signed_request_object,
+            request_object_algorithm,
+            assertion_algorithm,
             security_profile,
             id_token_algorithm,
             slim_id_token,
@@ -239,6 +255,7 @@ impl ClientDocument {
             userinfo_algorithm,
             introspection_algorithm,
             sender_constraint,
+            authorization_details_types,
             admin_scopes,
         } = settings;
         let (subject_type, sector_identifier) = match subject_type {
@@ -259,6 +276,7 @@ impl ClientDocument {
             id: application.id.to_string(),
             name: application.name.clone(),
             enabled: *enabled,
+            awaits_approval: *awaits_approval,
             protocol: OpenIdConnect::OpenidConnect,
             application_type: *application_type,
             redirect_uris: texts(redirect_uris),
@@ -281,6 +299,8 @@ impl ClientDocument {
             tls_client_auth_san_email: name(CertificateNameKind::SanEmail),
             request_uris: request_uris.iter().map(ToString::to_string).collect(),
             require_signed_request_object: *require_signed_request_object,
+            request_object_signing_alg: *request_object_algorithm,
+            token_endpoint_auth_signing_alg: *assertion_algorithm,
             security_profile: *security_profile,
             id_token_signed_response_alg: *id_token_algorithm,
             authorization_signed_response_alg: *authorization_response_algorithm,
@@ -317,6 +337,10 @@ impl ClientDocument {
             tls_client_certificate_bound_access_tokens: *sender_constraint
                 == SenderConstraint::Certificate,
             dpop_bound_access_tokens: *sender_constraint == SenderConstraint::DpopKey,
+            authorization_details_types: authorization_details_types
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             admin_scopes: admin_scopes.clone(),
             created_at: moment_text(application.created_at),
             updated_at: moment_text(application.updated_at),

@@ -23,8 +23,8 @@ pub use secrets::{
     client_secrets,
 };
 pub use self_registration::{
-    RegisteredClient, RegistrationRequest, client_registration, delete_registered_client,
-    delete_unused_registrations, must_have_quota, register_client, registration_token,
-    update_registered_client,
+    RegisteredClient, RegistrationRequest, client_registration, count_client_update,
+    delete_registered_client, delete_unused_registrations, must_have_quota, register_client,
+    registration_token, update_registered_client,
 };
 pub(super) use values::{application_name, recipe_id, require_known_scopes, server_address};

@@ -13,8 +13,10 @@ use super::secrets::{forget_unfit_secrets, replace_secrets};
 use crate::domain::Services;
 use crate::domain::admin::changes::{AuditedSettings, application_deletion, client_update};
 use crate::domain::admin::execution::{Execution, Recorder};
+use crate::domain::admin::fetched_logos::{LogoBefore, logo_of_change};
 use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::keys::signing_keys;
+use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use assent_model::application::security_profile::SecurityProfile;
 use assent_model::application::{Application, OidcSettings, RegisteredApplication};
 use assent_model::application_type::ApplicationType;
@@ -79,10 +81,12 @@ pub async fn client_registration(
     Ok(known.filter(|known| known.digest == token.digest()))
 }
 
-/// Registers an application with an initial access token. Returns the application and its registration access token.
+/// Registers an application with an initial access token, and fetches its logo. Returns the application and its
+/// registration access token.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] if the metadata exceeds the limits of the token or a rule of the admin API;
+/// [`AdminError::Invalid`] if the metadata exceeds the limits of the token or a rule of the admin API, or the logo cannot
+/// be fetched;
 /// [`AdminError::Forbidden`] if a quota of the token is exhausted.
 pub async fn register_client(
     services: &Arc<Services>,
@@ -96,6 +100,7 @@ pub async fn register_client(
     members.insert("enabled".to_owned(), json!(enabled));
     let kind = request.application_type;
     let mut application = described(services, kind, members, token.limits.security_profile)?;
+    application.settings.awaits_approval = !enabled;
     must_be_permitted(token.limits.violation(&application.settings))?;
     let secret = application
         .settings
@@ -121,8 +126,9 @@ pub async fn register_client(
         metadata: request.metadata,
     };
     let by = AuditContext::new(Actor::Application(application.id.clone()), from);
-    signing_keys::create_first_keys(services, &application.settings, &by).await?;
     let recorder = Recorder::of_command(services, &by);
+    let logo = logo_of_change(&recorder, LogoBefore::Known(None), &application).await?;
+    signing_keys::create_first_keys(services, &application.settings, &by).await?;
     let entry = named(
         recorder.entry(Event::ApplicationRegistered),
         &registration.source,
@@ -130,7 +136,9 @@ pub async fn register_client(
     let entry = entry.in_application(application.id.clone());
     let entry = AuditedSettings::of_client(&application).creation_entry(entry);
     let write = AdminWrite::RegisterClient(application.clone(), Box::new(registration.clone()));
-    must_be_done(&recorder.write(vec![(write, vec![entry])]).await?)?;
+    let mut writes = vec![(write, vec![entry])];
+    writes.extend(logo);
+    must_be_done(&recorder.write(writes).await?)?;
     tracing::info!(
         application = %application.id, token = %token.id,
         "application registered itself"
@@ -154,7 +162,19 @@ pub fn must_have_quota(services: &Services, token: &RegistrationToken) -> Result
     }
 }
 
-/// Updates an application by its registration.
+/// Counts an update of an application by itself. Each may fetch a document, and is an entry of the audit log.
+///
+/// # Errors
+/// [`RateLimitError`] if the limit of the application is reached.
+pub fn count_client_update(
+    services: &Services,
+    registration: &ClientRegistration,
+) -> std::result::Result<(), RateLimitError> {
+    let limit = &services.rate_limits.registration_updates;
+    limit.count_call(&registration.application, services.now())
+}
+
+/// Updates an application by its registration. An update without a difference writes nothing.
 ///
 /// # Errors
 /// [`AdminError::Invalid`] if the metadata would raise the application's rights, or exceeds a limit or a rule of the
@@ -175,14 +195,23 @@ pub async fn update_registered_client(
     apply(services, &mut after, change_of(request.members)?)?;
     must_be_permitted(registration.limits.violation(&after.settings))?;
     must_be_permitted(raised_right(&before.settings, &after.settings))?;
+    let needs_secret = needs_secret(&before.settings, &after);
+    let is_changed = after.name != before.name || after.settings != before.settings;
+    if !is_changed && !needs_secret && request.metadata == registration.metadata {
+        return Ok(RegisteredClient {
+            application: before,
+            registration,
+            secret: None,
+        });
+    }
     after.updated_at = services.now();
-    let secret = needs_secret(&before.settings, &after)
+    let secret = needs_secret
         .then(|| replace_secrets(services, &mut after))
         .transpose()?;
     forget_unfit_secrets(&mut after);
-    let is_changed = after.name != before.name || after.settings != before.settings;
     if is_changed && services.settings.oidc.registration.approval_required {
-        // An administrator approved other values.
+        // An administrator approved other values. One that an administrator disabled waits for nothing.
+        after.settings.awaits_approval |= before.settings.enabled;
         after.settings.enabled = false;
     }
     let registration = ClientRegistration {
@@ -191,7 +220,11 @@ pub async fn update_registered_client(
     };
     let by = AuditContext::new(Actor::Application(after.id.clone()), from);
     let recorder = Recorder::of_command(services, &by);
+    must_own_logo(services, &before, &after).await?;
+    let logo_before = LogoBefore::of_update(services, &before, &after).await?;
+    let logo = logo_of_change(&recorder, logo_before, &after).await?;
     let mut writes = client_update(&recorder, &before, after.clone(), None).await?;
+    writes.extend(logo);
     let source = &registration.source;
     for (_, entries) in &mut writes {
         let own = std::mem::take(entries).into_iter();
@@ -301,7 +334,8 @@ fn described(
     let Some(profile) = profile else {
         return Ok(plain);
     };
-    for unmet in profile.unmet_rules(&plain.settings) {
+    let receives_certificates = services.settings.http.receives_certificates();
+    for unmet in profile.unmet_rules(&plain.settings, receives_certificates) {
         if unmet.is_settable
             && let Some(value) = unmet.expected.into_iter().next()
         {
@@ -325,6 +359,22 @@ fn needs_secret(before: &OidcSettings, after: &Application) -> bool {
     is_new
         && method.uses_secret()
         && (method == ClientAuthMethod::ClientSecretJwt || after.secrets.is_empty())
+}
+
+/// Rejects a new address of a logo, if an administrator uploaded the current one.
+async fn must_own_logo(
+    services: &Services,
+    before: &Application,
+    after: &Application,
+) -> Result<()> {
+    let (was, is) = (
+        &before.settings.information.logo_uri,
+        &after.settings.information.logo_uri,
+    );
+    if was.is_none() && is.is_some() && services.store.logo_digest(&before.id).await?.is_some() {
+        return Err(invalid("logo_uri", "an administrator has set the logo"));
+    }
+    Ok(())
 }
 
 fn must_be_permitted(violation: Option<RegistrationViolation>) -> Result<()> {

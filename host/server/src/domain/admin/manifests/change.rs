@@ -182,6 +182,8 @@ pub(super) struct LogoFetch {
     /// The key of the application.
     pub(super) key: ManifestKey,
     pub(super) application: Did,
+    /// The digest of the current logo.
+    pub(super) before: Option<String>,
     pub(super) uri: Url,
 }
 

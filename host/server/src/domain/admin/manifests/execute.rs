@@ -1,5 +1,7 @@
 //! The writes of a plan, with the same audit entries as separate requests.
 
+use std::time::Duration;
+
 use futures_util::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use super::change::{ChangeAction, LogoFetch, Operation};
@@ -19,7 +21,9 @@ use crate::domain::operations::wakeups::Wakeup;
 use assent_model::audit::Event;
 
 /// The number of logos that the server fetches at the same time.
-const FETCHES: usize = 8;
+const FETCHES: usize = 4;
+/// The time for all logos of a manifest. A single one has ten seconds.
+const FETCH_TIME: Duration = Duration::from_secs(30);
 
 /// Executes all changes of a plan in one transaction, after it fetched the logos.
 ///
@@ -54,23 +58,50 @@ pub(super) async fn execute(recorder: Recorder<'_>, plan: &ManifestPlan) -> Resu
 
 /// Fetches logos. Returns their writes.
 async fn fetched_logos(recorder: &Recorder<'_>, fetches: &[LogoFetch]) -> Result<Writes> {
-    let fetched = stream::iter(fetches.to_vec())
-        .map(|fetch| fetched_logo(recorder, fetch))
-        .buffered(FETCHES);
-    let writes: Vec<Writes> = fetched.try_collect().await?;
-    Ok(writes.into_iter().flatten().collect())
+    let jobs = Vec::from(fetches).into_iter();
+    let jobs = jobs.map(|fetch| fetched_logo(recorder, fetch));
+    let writes = collected(jobs, FETCH_TIME).await?;
+    match fetches.get(writes.len()) {
+        None => Ok(writes.into_iter().flatten().collect()),
+        Some(late) => {
+            let seconds = FETCH_TIME.as_secs();
+            Err(not_fetched(
+                late,
+                &format!("all new logos of a manifest must be fetched within {seconds} seconds"),
+            ))
+        }
+    }
+}
+
+/// Returns the results of these jobs in their order. It has fewer results if the time ends before the next one.
+async fn collected<T, F: Future<Output = Result<T>>>(
+    jobs: impl Iterator<Item = F>,
+    time: Duration,
+) -> Result<Vec<T>> {
+    let results = stream::iter(jobs).buffered(FETCHES);
+    let results = results.take_until(tokio::time::sleep(time));
+    results.try_collect().await
 }
 
 async fn fetched_logo(recorder: &Recorder<'_>, fetch: LogoFetch) -> Result<Writes> {
     let fetched = fetch_logo(recorder.services, &fetch.uri).await;
     let logo = fetched.map_err(|error| match error {
-        AdminError::Invalid { expected, .. } => AdminError::Manifest(vec![ManifestError {
-            pointer: fetch.pointer,
-            detail: format!("{}: {expected}", fetch.key),
-        }]),
+        AdminError::Invalid { expected, .. } => not_fetched(&fetch, &expected),
         other => other,
     })?;
-    replaced_logo(recorder, &fetch.application, Some(logo)).await
+    let LogoFetch {
+        application,
+        before,
+        ..
+    } = fetch;
+    Ok(replaced_logo(recorder, &application, before, Some(logo)))
+}
+
+fn not_fetched(fetch: &LogoFetch, expected: &str) -> AdminError {
+    AdminError::Manifest(vec![ManifestError {
+        pointer: fetch.pointer.clone(),
+        detail: format!("{}: {expected}", fetch.key),
+    }])
 }
 
 /// Returns the writes of an operation, which are those of the command with the same effect.
@@ -132,4 +163,37 @@ async fn writes(recorder: &Recorder<'_>, operation: &Operation) -> Result<Writes
         }
         Operation::DeleteAccount(one) => account_deletion(recorder, one.account.clone()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn jobs_share_a_time_and_few_run_at_once() {
+        let (running, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let job = async |seconds: u64| {
+            most.fetch_max(
+                running.fetch_add(1, Ordering::Relaxed) + 1,
+                Ordering::Relaxed,
+            );
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            running.fetch_sub(1, Ordering::Relaxed);
+            Ok(seconds)
+        };
+        let time = Duration::from_secs(10);
+        let quick = collected([3; 12].into_iter().map(&job), time).await;
+        assert_eq!(quick.unwrap().len(), 12);
+        assert_eq!(most.load(Ordering::Relaxed), FETCHES);
+        let slow = collected([3; 13].into_iter().map(&job), time).await;
+        assert_eq!(slow.unwrap().len(), 12, "the first one that is missing");
+        let stuck = collected([1, 60, 1].into_iter().map(&job), time).await;
+        assert_eq!(stuck.unwrap(), [1], "the order is that of the jobs");
+        let invalid = || AdminError::Conflict("invalid");
+        let jobs =
+            [true, false, true].map(|fits| async move { fits.then_some(1).ok_or_else(invalid) });
+        assert!(collected(jobs.into_iter(), time).await.is_err());
+    }
 }

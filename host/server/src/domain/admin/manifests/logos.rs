@@ -51,7 +51,9 @@ pub(super) async fn plan(
                 }
             },
             (None, Some(Some(uri))) => {
+                let store = &planner.context.services.store;
                 planner.logo_fetches.push(LogoFetch {
+                    before: store.logo_digest(&application.id).await?,
                     pointer: position.pointer("logo_uri"),
                     key: common.key.clone(),
                     application: application.id.clone(),

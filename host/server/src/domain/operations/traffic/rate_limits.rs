@@ -37,6 +37,9 @@ const LOGOS: Rate = Rate {
 /// The number of times per hour that a device may rename devices of its user. Each renaming is an entry of the audit
 /// log.
 const RENAMES_PER_HOUR: u32 = 10;
+/// The number of times per hour that an application may update its registration. Each update may be an entry of the
+/// audit log.
+const REGISTRATION_UPDATES_PER_HOUR: u32 = 60;
 /// The largest number of calls of a session that wait for changes of a test sign-in.
 const TEST_SIGN_IN_WAITS: usize = 2;
 /// The largest number of concurrent calls of UserInfo and introspection about one token family that wait for plugins.
@@ -79,7 +82,10 @@ pub struct RateLimiters {
     pub named_approvals: Limit<UserId>,
     /// Renamings of a user's devices by one device.
     pub renames_per_device: Limit<DeviceId>,
-    /// Requests to the token, introspection and revocation endpoints.
+    /// Updates of one application by its registration.
+    pub registration_updates: Limit<Did>,
+    /// Requests to the token, introspection and revocation endpoints, and to those for pushed requests and
+    /// registrations.
     pub token_requests_per_ip: Limit<Network>,
     /// Failed client authentications.
     pub client_auth_failures: Limit<(Did, Network)>,
@@ -146,6 +152,10 @@ impl RateLimiters {
             actions_per_device: Limit::new("actions_per_device", settings.actions_per_device),
             named_approvals: Limit::new("named_approvals", NAMED_APPROVALS),
             renames_per_device: Limit::per_hour("renames_per_device", RENAMES_PER_HOUR),
+            registration_updates: Limit::per_hour(
+                "registration_updates",
+                REGISTRATION_UPDATES_PER_HOUR,
+            ),
             token_requests_per_ip: Limit::new(
                 "token_requests_per_ip",
                 settings.token_requests_per_ip,
@@ -207,6 +217,7 @@ impl RateLimiters {
             self.actions_per_device.rejections(),
             self.named_approvals.rejections(),
             self.renames_per_device.rejections(),
+            self.registration_updates.rejections(),
             self.token_requests_per_ip.rejections(),
             self.client_auth_failures.rejections(),
             self.backchannel_per_client.rejections(),

@@ -147,6 +147,7 @@ fn path_parameter(before: &str, name: &str) -> &'static str {
         ("groups", "id") | (_, "group") => "The group's id.",
         ("devices", "id") => "The device's id.",
         ("action-approvals", "id") => "The id of the approval request.",
+        ("receipts", "id") => "The id of the approval request, `detail.request` in the audit log.",
         ("test-sign-ins", "id") => "The id of the test sign-in.",
         (_, "session") => "The session's id.",
         (_, "secret") => "The id of the client secret.",

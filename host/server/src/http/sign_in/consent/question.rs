@@ -46,6 +46,10 @@ pub(crate) async fn ask(
         name: user.display_name().to_owned(),
         scopes: with_values(&request.consent_scopes(), user),
         offline: request.scopes.has(Scope::OfflineAccess),
+        details: request
+            .authorization_details
+            .texts()
+            .in_language(browser.language()),
         continues: kind == QuestionKind::Continue,
         links: links_to(&information),
         contacts: information

@@ -6,6 +6,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::accounts;
 use crate::tables::applications;
+use crate::tables::applications::details_types;
 use crate::tables::applications::logos;
 use crate::tables::applications::registrations;
 use crate::tables::applications::service_providers;
@@ -17,6 +18,8 @@ use crate::{Result, Store, StoreError, UserGuard, VersionedWrite, audit, taken};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::audit::Entry;
+use assent_model::authorization_details::name::TypeName;
+use assent_model::authorization_details::type_definition::DetailsType;
 use assent_model::client_registration::{ClientRegistration, RegistrationToken};
 use assent_model::clock::Timestamp;
 use assent_model::group::{Assignee, Group};
@@ -55,6 +58,10 @@ pub enum AdminWrite {
     InsertRegistrationToken(RegistrationToken),
     /// Deletes an initial access token.
     DeleteRegistrationToken(RegistrationTokenId),
+    /// Adds a type of authorization details, or replaces the one with its name.
+    PutDetailsType(Box<DetailsType>),
+    /// Deletes a type of authorization details.
+    DeleteDetailsType(TypeName),
     /// Sets or removes the logo of an application.
     ChangeLogo {
         /// The application.
@@ -124,7 +131,10 @@ impl AdminWrite {
             Self::UpdateClient(_) | Self::UpdateServiceProvider(_) | Self::User(_) => 0,
             Self::DeleteAccount(..) => 1,
             Self::DeleteApplication(..) | Self::DeleteUnusedClient(..) => 2,
-            Self::InsertRegistrationToken(_) | Self::DeleteRegistrationToken(_) => 3,
+            Self::InsertRegistrationToken(_)
+            | Self::DeleteRegistrationToken(_)
+            | Self::PutDetailsType(_)
+            | Self::DeleteDetailsType(_) => 3,
             Self::DeleteGroup(..) => 4,
             Self::UpdateGroup(_) => 5,
             Self::AdoptApplication(..) | Self::AdoptGroup(..) => 6,
@@ -292,6 +302,11 @@ async fn execute(
             Ok(VersionedWrite::Done)
         }
         AdminWrite::DeleteRegistrationToken(id) => registrations::delete_token(db, *id).await,
+        AdminWrite::PutDetailsType(definition) => {
+            details_types::put(db, definition, now).await?;
+            Ok(VersionedWrite::Done)
+        }
+        AdminWrite::DeleteDetailsType(name) => details_types::delete(db, name).await,
         AdminWrite::ChangeLogo {
             application,
             before,

@@ -1,0 +1,142 @@
+//! Types of authorization details (RFC 9396), as administrators register them.
+
+use serde::Serialize;
+
+use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
+use super::execution::Execution;
+use super::{AdminError, Result, invalid};
+use crate::domain::Services;
+use crate::domain::protected_actions::{ProtectedAction, RegisteredType};
+use crate::domain::sign_in::details_types;
+use assent_model::audit::Event;
+use assent_model::authorization_details::name::TypeName;
+use assent_model::authorization_details::type_definition::{DetailsType, TypeError, TypeSource};
+use assent_store::{AdminWrite, RegisteredDetailsType};
+
+/// The largest number of types. The discovery document lists all.
+const MOST: usize = 100;
+
+/// Returns up to `limit` types with names after `after`.
+pub async fn all_details_types(
+    services: &Services,
+    after: Option<TypeName>,
+    limit: u32,
+) -> Result<Vec<RegisteredDetailsType>> {
+    let found = services.store.all_details_types(after.as_ref(), limit);
+    Ok(found.await?)
+}
+
+/// Returns a type.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is none with this name.
+pub async fn details_type(services: &Services, name: &TypeName) -> Result<RegisteredDetailsType> {
+    let found = services.store.details_type(name).await?;
+    found.ok_or(AdminError::NotFound(KIND))
+}
+
+const KIND: &str = "type of authorization details";
+
+assent_model::admin_command! {
+    /// Registers a type, or replaces the one with its name. Pending requests keep the text that they have.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct RegisterDetailsType {
+        /// The type.
+        protected source: TypeSource,
+    }
+}
+
+impl AdminCommand for RegisterDetailsType {
+    type Plan = DetailsType;
+    type Outcome = RegisteredDetailsType;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<DetailsType>> {
+        let authorization = context.caller.authorize_application_writes()?;
+        let checked = DetailsType::new(self.source.clone()).map_err(|error| {
+            let member = match &error {
+                TypeError::Schema(_) => "schema",
+                TypeError::NoTemplate(_)
+                | TypeError::Template { .. }
+                | TypeError::NotShown { .. }
+                | TypeError::Unknown { .. }
+                | TypeError::TooLong { .. } => "templates",
+            };
+            invalid(member, error.to_string())
+        })?;
+        let store = &context.services.store;
+        let replaces = store.details_type(checked.name()).await?.is_some();
+        if !replaces && store.details_type_names().await?.len() >= MOST {
+            let expected = format!("expected {MOST} types at most; delete one first");
+            return Err(invalid("type", expected));
+        }
+        let action = ProtectedAction::RegisterDetailsType(RegisteredType {
+            definition: checked.clone().into(),
+            replaces,
+        });
+        Ok(Planned::protected(authorization, checked, action))
+    }
+
+    async fn execute(
+        approved: ApprovedPlan<'_, DetailsType>,
+    ) -> Result<Execution<RegisteredDetailsType>> {
+        let (plan, recorder) = approved.into_parts();
+        let services = recorder.services;
+        let name = plan.name().clone();
+        let now = services.now();
+        let templates = plan.templates().iter();
+        let templates: serde_json::Map<String, serde_json::Value> = templates
+            .map(|(language, template)| (language.tag().to_owned(), template.as_str().into()))
+            .collect();
+        let entry = recorder
+            .entry(Event::DetailsTypeRegistered)
+            .with("details_type", name.as_str())
+            .with("templates", templates);
+        let stored = RegisteredDetailsType {
+            definition: plan.clone(),
+            created_at: now,
+            updated_at: now,
+        };
+        let write = AdminWrite::PutDetailsType(Box::new(plan));
+        let written = recorder.write(vec![(write, vec![entry])]).await?;
+        details_types::reload(services).await?;
+        let stored = match services.store.details_type(&name).await? {
+            Some(found) => found,
+            // Another administrator deleted it since.
+            None => stored,
+        };
+        Ok(written.map(|()| {
+            tracing::info!(details_type = %name, "type of authorization details registered");
+            stored
+        }))
+    }
+}
+
+assent_model::admin_command! {
+    /// Deletes a type. New requests with it are rejected. Tokens keep what users granted.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct DeleteDetailsType(target TypeName);
+}
+
+impl AdminCommand for DeleteDetailsType {
+    type Plan = TypeName;
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<TypeName>> {
+        let authorization = context.caller.authorize_application_writes()?;
+        details_type(&context.services, &self.0).await?;
+        Ok(Planned::harmless(authorization, self.0.clone()))
+    }
+
+    async fn execute(approved: ApprovedPlan<'_, TypeName>) -> Result<Execution<()>> {
+        let (name, recorder) = approved.into_parts();
+        let entry = recorder
+            .entry(Event::DetailsTypeDeleted)
+            .with("details_type", name.as_str());
+        let write = AdminWrite::DeleteDetailsType(name.clone());
+        let written = recorder.write(vec![(write, vec![entry])]).await?;
+        details_types::reload(recorder.services).await?;
+        Ok(written.map(|()| {
+            tracing::info!(details_type = %name, "type of authorization details deleted");
+        }))
+    }
+}

@@ -1,0 +1,94 @@
+//! Receipts: the signed evidence of answers to approval requests.
+
+use crate::engine::rows::{cell, moment, parse};
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+use crate::{Result, Store, StoreError};
+use assent_model::clock::Timestamp;
+use assent_model::id::{ApprovalId, UserId};
+use assent_model::receipt::content::NewReceipt;
+use assent_model::secret::Digest;
+
+/// A stored receipt.
+#[derive(Clone, Debug)]
+pub struct StoredReceipt {
+    /// The identifier of the approval request.
+    pub request: ApprovalId,
+    /// The user who answered.
+    pub user: UserId,
+    /// The time of the answer.
+    pub decided_at: Timestamp,
+    /// The receipt: a JWS in the compact form.
+    pub text: String,
+}
+
+crate::engine::sql::row! {
+    struct ReceiptRow of receipts {
+        id: String,
+        user_id: String,
+        decided_at: i64,
+        receipt: String,
+    }
+}
+
+impl TryFrom<ReceiptRow> for StoredReceipt {
+    type Error = StoreError;
+    fn try_from(row: ReceiptRow) -> Result<Self> {
+        Ok(Self {
+            request: parse(&row.id, cell("receipts", "id", &row.id))?,
+            user: parse(&row.user_id, cell("receipts", "user_id", &row.id))?,
+            decided_at: moment(row.decided_at),
+            text: row.receipt,
+        })
+    }
+}
+
+/// Stores the receipt of an answer that counts. A report of a denied request replaces the receipt of the denial.
+pub(crate) async fn insert(
+    db: &mut Connection,
+    receipt: &NewReceipt,
+    now: Timestamp,
+) -> Result<()> {
+    sql::query(
+        "INSERT INTO receipts (id, user_id, about_user, names, decided_at, receipt)
+         SELECT approvals.id, approvals.user_id, action_approvals.target_user, action_approvals.names, $2, $3
+         FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
+         WHERE approvals.id = $1 AND approvals.user_id IS NOT NULL
+         ON CONFLICT (id) DO UPDATE SET decided_at = excluded.decided_at, receipt = excluded.receipt",
+    )
+    .bind(receipt.request.to_string())
+    .bind(now.millis())
+    .bind(&receipt.text)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Deletes the receipts of a user, and those of protected actions that concern the user or have one of the names.
+pub(crate) async fn erase_user(db: &mut Connection, user: UserId, names: &[String]) -> Result<()> {
+    sql::query("DELETE FROM receipts WHERE user_id = $1 OR about_user = $1")
+        .bind(user.to_string())
+        .execute(&mut *db)
+        .await?;
+    for name in names {
+        sql::query("DELETE FROM receipts WHERE names LIKE '%' || $1 || '%'")
+            .bind(Digest::sha256(name.as_bytes()).to_text())
+            .execute(&mut *db)
+            .await?;
+    }
+    Ok(())
+}
+
+impl Store {
+    /// The receipt of this request.
+    pub async fn receipt(&self, request: ApprovalId) -> Result<Option<StoredReceipt>> {
+        sql::query_as::<ReceiptRow>(sql::statement!(
+            "SELECT ",
+            ReceiptRow::COLUMNS,
+            " FROM receipts WHERE id = $1"
+        ))
+        .bind(request.to_string())
+        .fetch_value(&self.readers)
+        .await
+    }
+}
