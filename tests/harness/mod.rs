@@ -99,8 +99,8 @@ pub struct TestHost {
     admin: Admin,
 }
 
-/// Additional TOML of a server that receives client certificates from a proxy. Others refuse the settings of applications
-/// that need them.
+/// Additional TOML of a server that receives client certificates from a proxy. Others refuse the settings of
+/// applications that need them.
 pub const RECEIVES_CERTIFICATES: &str =
     "[http]\ntrusted_proxies = [\"127.0.0.1\", \"::1\"]\nclient_cert_header = true\n";
 

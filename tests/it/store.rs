@@ -296,6 +296,7 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
         without_binding: false,
         approval,
         action: None,
+        backchannel: None,
         target: None,
         known: known.map(|user| user.id),
         kind: RequestKind::Typed,

@@ -45,6 +45,7 @@ export function request(id, more = {}) {
     place: 'Zürich',
     browser: 'Firefox on Linux',
     action: null,
+    backchannel: null,
     requested_at: now,
     expires_at: now + 120,
     attempts_left: 3,

@@ -180,3 +180,31 @@ test('a signature is r and s in 64 bytes, and the private key can’t be read', 
   assert.deepEqual([scheme, device, time], ['Assent-Device', 'd1', '1700000000']);
   assert.ok(verify('sha256', Buffer.from(await canonical.deviceText(call)), key, Buffer.from(proof, 'base64url')));
 });
+
+test('the text of a request of an application has its message and each permission', () => {
+  const request = {
+    ...REQUEST,
+    application: { id: 'did:key:z6MkApplication', name: 'Bank' },
+    place: '',
+    browser: '',
+    backchannel: { message: 'Pay 5 EUR\ndecision: "deny"', scopes: ['Confirm your identity', 'See "all"'] },
+  };
+  const lines = (/** @type {string} */ decision, /** @type {object} */ changes = {}) =>
+    canonical
+      .approvalText({ issuer: ISSUER, device: 'd1', request: { ...request, ...changes }, decision, number: '' })
+      .split('\n');
+  const signed = lines('approve');
+  assert.equal(signed[0], 'assent-backchannel-v1');
+  assert.deepEqual(signed.slice(7), [
+    'place: ""',
+    'browser: ""',
+    'expires: 1700000120',
+    'message: "Pay 5 EUR\\ndecision: \\"deny\\""',
+    'scope: "Confirm your identity"',
+    'scope: "See \\"all\\""',
+    'decision: "approve"',
+    'number: ""',
+  ]);
+  const without = lines('deny', { backchannel: { message: null, scopes: [] } });
+  assert.deepEqual(without.slice(10), ['message: ""', 'decision: "deny"', 'number: ""']);
+});

@@ -54,8 +54,22 @@ pub enum GrantType {
     RefreshToken,
     /// RFC 6749 section 4.4: the application acts as itself.
     ClientCredentials,
+    /// OpenID CIBA Core 1.0 section 10.1: the application asks for a user without a browser.
+    #[serde(rename = "urn:openid:params:grant-type:ciba")]
+    #[strum(serialize = "urn:openid:params:grant-type:ciba")]
+    Ciba,
 }
 crate::enum_texts!(GrantType);
+
+impl GrantType {
+    /// The grant types of a new application. It may not ask for users without a browser, because each such request
+    /// reaches a device of a user.
+    pub const DEFAULT: [Self; 3] = [
+        Self::AuthorizationCode,
+        Self::RefreshToken,
+        Self::ClientCredentials,
+    ];
+}
 
 /// The subject identifier that an application receives for a user (OpenID Connect Core section 8).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -433,7 +447,7 @@ impl OidcSettings {
             redirect_uris: Vec::new(),
             post_logout_redirect_uris: Vec::new(),
             scopes: Scope::DEFAULT.into_iter().collect(),
-            grant_types: GrantType::ALL.into(),
+            grant_types: GrantType::DEFAULT.into(),
             authentication: ClientAuthentication::default(),
             request_keys: None,
             request_uris: Vec::new(),
@@ -476,10 +490,13 @@ impl OidcSettings {
         self.require_pkce || !self.application_type.is_confidential()
     }
 
-    /// Whether client assertions may use the token endpoint as their audience. Never for a service account: a malicious
-    /// server could publish that endpoint in its metadata, and use the received assertion here.
+    /// Whether client assertions may use the token endpoint as their audience, as clients of the profile FAPI-CIBA do.
+    /// Never for a service account: a malicious server could publish that endpoint in its metadata, and use the
+    /// received assertion here.
     pub fn accepts_token_endpoint_audience(&self) -> bool {
-        self.lenient_assertion_audience && !self.is_service_account()
+        let is_lenient = self.lenient_assertion_audience
+            || self.security_profile == Some(SecurityProfile::FapiCiba);
+        is_lenient && !self.is_service_account()
     }
 
     /// Returns the current scopes of the application in the admin API, with a token that was issued with these scopes.

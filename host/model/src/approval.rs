@@ -7,10 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::action_approval::ActionOutline;
 use crate::authorization_details::requested::DetailsTexts;
+use crate::backchannel::BindingMessage;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
-use crate::id::{ActionApprovalId, ApprovalId, DeviceId, Did, LoginId, UserId};
+use crate::id::{
+    ActionApprovalId, ApprovalId, BackchannelRequestId, DeviceId, Did, LoginId, UserId,
+};
 use crate::login::BrowserContext;
+use crate::scope::Scopes;
 use crate::secret::Digest;
 use crate::session::{Amr, Authentication};
 use crate::typed::plain_code;
@@ -31,7 +35,7 @@ pub struct Approval {
     pub user_id: Option<UserId>,
     /// The digest of the typed name.
     pub name_digest: Digest,
-    /// The digest of the waiting browser's cookie.
+    /// The digest of the waiting browser's cookie. No browser has that of a back-channel request.
     pub browser: Digest,
     /// The user's own device, if it scanned the code of the login page, or its passkey was used there; `None` after a
     /// typed name.
@@ -39,7 +43,8 @@ pub struct Approval {
     /// Whether that device is in the waiting browser, so that both have the same user.
     pub is_same_browser: bool,
     /// The number that the browser shows and the user types. Two unexpired requests of one user or name never have the
-    /// same number. `None` for a sign-in with a passkey, because no device is prompted.
+    /// same number. `None` for a sign-in with a passkey, because no device is prompted, and for a back-channel request,
+    /// because the user compares its binding message.
     pub number: Option<MatchingNumber>,
     /// The details that the device shows.
     pub shown: PromptDetails,
@@ -65,6 +70,16 @@ pub enum ApprovalSubject {
         /// The kind of the action, and the ids of the affected objects.
         outline: ActionOutline,
     },
+    /// A back-channel request of an application (OpenID CIBA Core 1.0). The device shows and signs its message and its
+    /// scopes.
+    Backchannel {
+        /// The id of the back-channel request.
+        id: BackchannelRequestId,
+        /// The message that the user compares with that of the application; `None` if the application sent none.
+        message: Option<BindingMessage>,
+        /// The scopes to which an approval consents.
+        scopes: Scopes,
+    },
 }
 
 /// Writes the kind and the id of the subject.
@@ -73,6 +88,7 @@ impl std::fmt::Display for ApprovalSubject {
         match self {
             Self::SignIn(id) => write!(f, "sign_in:{id}"),
             Self::ProtectedAction { id, .. } => write!(f, "action:{id}"),
+            Self::Backchannel { id, .. } => write!(f, "backchannel:{id}"),
         }
     }
 }
@@ -150,6 +166,8 @@ pub enum RequestKind {
     Action,
     /// The user used a passkey on the login page. The approval exists from the beginning.
     Passkey,
+    /// An application's back channel, without a browser.
+    Backchannel,
 }
 crate::enum_texts!(RequestKind);
 
@@ -205,6 +223,16 @@ impl Approval {
     /// needs no number. Protected actions always need the number.
     pub fn is_sign_in_in(&self, browser: Digest) -> bool {
         matches!(self.subject, ApprovalSubject::SignIn(_)) && self.browser == browser
+    }
+
+    /// Whether an approval with this typed number counts. A request without a number is approved without one, if the
+    /// user compares its binding message instead.
+    pub fn accepts_number(&self, typed: &str) -> bool {
+        match (&self.subject, self.number) {
+            (_, Some(number)) => MatchingNumber::parse(typed) == Some(number),
+            (ApprovalSubject::Backchannel { .. }, None) => typed.is_empty(),
+            (ApprovalSubject::SignIn(_) | ApprovalSubject::ProtectedAction { .. }, None) => false,
+        }
     }
 
     /// Returns the stage at `now`. A request expires without a write to the database.

@@ -135,6 +135,8 @@ ids! {
     LoginId;
     /// An approval request.
     ApprovalId;
+    /// A back-channel authentication request.
+    BackchannelRequestId;
     /// A user's report that an approval request was not theirs.
     ReportId;
     /// The approval of a protected action.

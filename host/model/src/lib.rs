@@ -8,6 +8,7 @@ pub mod application_type;
 pub mod approval;
 pub mod audit;
 pub mod authorization_details;
+pub mod backchannel;
 pub mod bounded_cache;
 pub mod caller;
 pub mod certificate_name;

@@ -12,7 +12,7 @@ pub struct NewReport {
     pub id: ReportId,
     /// What the request was for.
     pub subject: ReportSubject,
-    /// The browser that sent the request.
+    /// The browser that sent the request; empty for a back-channel request.
     pub browser: BrowserContext,
 }
 
@@ -23,6 +23,8 @@ pub enum ReportSubject {
     SignIn(Option<Did>),
     /// A protected action.
     Action,
+    /// A back-channel request of an application.
+    Backchannel(Did),
 }
 
 /// A report.

@@ -66,8 +66,8 @@ pub struct ApprovalStatement<'a> {
     pub application: &'a str,
     /// The application's name.
     pub application_name: &'a str,
-    /// The summary of the protected action, if the request is not for a sign-in.
-    pub action: Option<&'a str>,
+    /// What the user decides about.
+    pub subject: StatementSubject<'a>,
     /// The texts of the authorization details, if the request has some.
     pub details: &'a [String],
     /// The name of the account.
@@ -84,6 +84,22 @@ pub struct ApprovalStatement<'a> {
     pub binding: Binding<'a>,
 }
 
+/// What a decision is about, in the words that the device displayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StatementSubject<'a> {
+    /// A sign-in in a waiting browser.
+    SignIn,
+    /// A protected action, with its summary.
+    Action(&'a str),
+    /// A back-channel request of an application.
+    Backchannel {
+        /// The binding message; empty if the request has none.
+        message: &'a str,
+        /// The permissions of the scopes.
+        scopes: &'a [String],
+    },
+}
+
 /// The evidence that an approval is meant for the waiting browser, and not for an attacker's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding<'a> {
@@ -94,9 +110,9 @@ pub enum Binding<'a> {
 }
 
 impl ApprovalStatement<'_> {
-    /// Returns the text to sign. The text for a protected action always differs from a text for a sign-in, and a text
-    /// without a number from one with a number. Each authorization detail has a line. A report ("This was not me") has
-    /// its own text, without a number, a summary and details.
+    /// Returns the text to sign. The texts for a sign-in, a protected action and a back-channel request always differ,
+    /// and a text without a number from one with a number. Each authorization detail has a line. A report ("This was
+    /// not me") has its own text, without a number, a subject and details.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", json_string(self.issuer)),
@@ -112,20 +128,26 @@ impl ApprovalStatement<'_> {
         if self.decision == Decision::Report {
             return lines("assent-report-v1", &values);
         }
-        if let Some(summary) = self.action {
-            values.push(("action", json_string(summary)));
-        }
+        let purpose = match self.subject {
+            StatementSubject::SignIn => "assent-approval-v1",
+            StatementSubject::Action(summary) => {
+                values.push(("action", json_string(summary)));
+                "assent-action-v1"
+            }
+            StatementSubject::Backchannel { message, scopes } => {
+                values.push(("message", json_string(message)));
+                values.extend(scopes.iter().map(|scope| ("scope", json_string(scope))));
+                "assent-backchannel-v1"
+            }
+        };
         let details = self.details.iter();
         values.extend(details.map(|text| ("detail", json_string(text))));
         values.push(("decision", json_string(self.decision.as_str())));
-        let purpose = match (self.binding, self.action) {
-            (Binding::SameBrowser, _) => "assent-same-browser-v1",
-            (Binding::Number(number), action) => {
+        let purpose = match self.binding {
+            Binding::SameBrowser => "assent-same-browser-v1",
+            Binding::Number(number) => {
                 values.push(("number", json_string(number)));
-                match action {
-                    Some(_) => "assent-action-v1",
-                    None => "assent-approval-v1",
-                }
+                purpose
             }
         };
         lines(purpose, &values)
@@ -221,14 +243,13 @@ fn lines(purpose: &str, values: &[(&str, String)]) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_signed_text_contains_each_displayed_value() {
-        let statement = ApprovalStatement {
+    fn statement() -> ApprovalStatement<'static> {
+        ApprovalStatement {
             issuer: "https://id.example/oidc",
             request: ApprovalId::from_bytes([1; 16]),
             device: DeviceId::from_bytes([2; 16]),
             application: "did:key:z6MkTest",
-            action: None,
+            subject: StatementSubject::SignIn,
             details: &[],
             application_name: "Books \"R\" Us\nnumber: \"99\"",
             account: "ada",
@@ -237,7 +258,12 @@ mod tests {
             expires: Timestamp::from_seconds(1_800_000_000),
             decision: Decision::Approve,
             binding: Binding::Number("42"),
-        };
+        }
+    }
+
+    #[test]
+    fn the_signed_text_contains_each_displayed_value() {
+        let statement = statement();
         assert_eq!(
             statement.text(),
             "assent-approval-v1\nissuer: \"https://id.example/oidc\"\nrequest: \"01010101010101010101010101010101\"\n\
@@ -246,7 +272,7 @@ mod tests {
              browser: \"Firefox on Linux\"\nexpires: 1800000000\ndecision: \"approve\"\nnumber: \"42\""
         );
         let action = ApprovalStatement {
-            action: Some("Delete \"bob\"\nnumber: \"00\""),
+            subject: StatementSubject::Action("Delete \"bob\"\nnumber: \"00\""),
             ..statement
         }
         .text();
@@ -302,6 +328,36 @@ mod tests {
              device: \"02020202020202020202020202020202\"\napplication: \"did:key:z6MkTest\"\n\
              application-name: \"Books \\\"R\\\" Us\\nnumber: \\\"99\\\"\"\naccount: \"ada\"\nplace: \"192.0.2.7\"\n\
              browser: \"Firefox on Linux\"\nexpires: 1800000000"
+        );
+    }
+
+    #[test]
+    fn the_signed_text_of_a_back_channel_request_has_its_message_and_scopes() {
+        let statement = statement();
+        let scopes = [
+            "Confirm your identity".to_owned(),
+            "See \"all\"\nscope: \"none\"".to_owned(),
+        ];
+        let backchannel = ApprovalStatement {
+            subject: StatementSubject::Backchannel {
+                message: "Pay 5\u{202e} EUR\ndecision: \"deny\"",
+                scopes: &scopes,
+            },
+            binding: Binding::Number(""),
+            ..statement
+        }
+        .text();
+        let signed: Vec<&str> = backchannel.split('\n').collect();
+        assert_eq!(signed[0], "assent-backchannel-v1");
+        assert_eq!(
+            signed[10..],
+            [
+                "message: \"Pay 5\u{202e} EUR\\ndecision: \\\"deny\\\"\"",
+                "scope: \"Confirm your identity\"",
+                "scope: \"See \\\"all\\\"\\nscope: \\\"none\\\"\"",
+                "decision: \"approve\"",
+                "number: \"\"",
+            ]
         );
     }
 }

@@ -34,6 +34,8 @@ pub mod prefix {
     pub const ENROLMENT: &str = "en";
     /// The reference to a pushed authorization request.
     pub const PUSHED_REQUEST: &str = "pr";
+    /// The `auth_req_id` of a back-channel authentication request.
+    pub const BACKCHANNEL_REQUEST: &str = "br";
     /// An initial access token, with which applications register themselves.
     pub const INITIAL_ACCESS: &str = "ia";
     /// The registration access token of an application that registered itself.

@@ -531,11 +531,31 @@ CREATE INDEX action_approvals_by_actor ON action_approvals (actor);
 CREATE INDEX action_approvals_by_target_user ON action_approvals (target_user) WHERE target_user IS NOT NULL;
 CREATE INDEX action_approvals_with_action ON action_approvals (expires_at) WHERE action IS NOT NULL;
 
--- Approval requests and their answers. Each has one subject: a sign-in or a protected action.
+-- Back-channel authentication requests (OpenID CIBA Core 1.0): an application asks for a user without a browser.
+CREATE TABLE backchannel_requests (
+    id              TEXT   NOT NULL PRIMARY KEY,
+    -- The digest of the `auth_req_id`.
+    digest          TEXT   NOT NULL,
+    application_id  TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    user_id         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    scopes          TEXT   NOT NULL,
+    -- What the user compares with the text of the application.
+    binding_message TEXT,
+    requested_at    BIGINT NOT NULL,
+    expires_at      BIGINT NOT NULL,
+    -- When the application received its tokens, which succeeds once.
+    claimed_at      BIGINT
+);
+CREATE INDEX backchannel_requests_by_user ON backchannel_requests (user_id);
+CREATE INDEX backchannel_requests_by_application ON backchannel_requests (application_id);
+CREATE INDEX backchannel_requests_by_end ON backchannel_requests (expires_at);
+
+-- Approval requests and their answers. Each has one subject: a sign-in, a protected action or a back-channel request.
 CREATE TABLE approvals (
     id                 TEXT   NOT NULL PRIMARY KEY,
     login_id           TEXT   REFERENCES logins (id) ON DELETE CASCADE,
     action_approval_id TEXT   REFERENCES action_approvals (id) ON DELETE CASCADE,
+    backchannel_id     TEXT   REFERENCES backchannel_requests (id) ON DELETE CASCADE,
     -- The application that the request is for. Suspending the user's account there ends the request.
     application_id     TEXT,
     -- The user whose devices receive the request; NULL if the typed name belongs to no user who can sign in.
@@ -547,14 +567,15 @@ CREATE TABLE approvals (
     name_digest        TEXT   NOT NULL,
     -- How the request began.
     kind               TEXT   NOT NULL
-                   CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey')),
-    -- The digest of the browser's cookie.
+                   CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey', 'backchannel')),
+    -- The digest of the browser's cookie. No browser has that of a back-channel request.
     browser            TEXT   NOT NULL,
     -- The device that scanned the QR code of the login page, or whose passkey was used there.
     scanned_by         TEXT,
     -- 1 if that device is in the browser that waits.
     same_browser       BIGINT NOT NULL DEFAULT 0,
-    -- The matching number; NULL for a passkey, which approves as the row begins.
+    -- The matching number; NULL for a passkey, which approves as the row begins, and for a back-channel request, whose message the
+    -- user compares.
     number             TEXT,
     attempts_left      BIGINT NOT NULL,
     -- JSON: what the device shows and signs. The summary of a protected action comes to it, which is not stored.
@@ -582,11 +603,14 @@ CREATE TABLE approvals (
     -- 1 if the audit log has the entry about the expiry or the cancellation. The entry is not written with the cancellation, whose
     -- response time would then tell whether the name belongs to a user.
     end_recorded       BIGINT NOT NULL DEFAULT 0,
-    CHECK ((login_id IS NULL) <> (action_approval_id IS NULL)),
-    CHECK ((kind = 'passkey') = (number IS NULL)),
+    CHECK ((CASE WHEN login_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN action_approval_id IS NULL THEN 0 ELSE 1 END)
+           + (CASE WHEN backchannel_id IS NULL THEN 0 ELSE 1 END) = 1),
+    CHECK ((kind = 'backchannel') = (backchannel_id IS NOT NULL)),
+    CHECK ((kind IN ('passkey', 'backchannel')) = (number IS NULL)),
     CHECK (kind <> 'passkey' OR state IN ('approved', 'withdrawn'))
 );
 CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
+CREATE UNIQUE INDEX approvals_by_backchannel ON approvals (backchannel_id) WHERE backchannel_id IS NOT NULL;
 CREATE INDEX approvals_by_user ON approvals (user_id, id);
 CREATE INDEX approvals_by_login ON approvals (login_id);
 CREATE INDEX approvals_by_named_user ON approvals (named_user, expires_at);
@@ -654,7 +678,7 @@ CREATE TABLE reports (
     user_id         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     device_id       TEXT   NOT NULL,
     -- What the request was for; the application is NULL for a protected action, the console and the portal.
-    kind            TEXT   NOT NULL CHECK (kind IN ('sign-in', 'action')),
+    kind            TEXT   NOT NULL CHECK (kind IN ('sign-in', 'action', 'backchannel')),
     application_id  TEXT,
     -- What the user saw: the place, and the browser.
     requested_from  TEXT   NOT NULL,
@@ -799,12 +823,13 @@ CREATE INDEX logout_clients_by_end ON logout_clients (ended_at);
 ---------------------------------------------------------------------------------------------------
 
 -- Token families: all that comes of one authorization. The row is created with the authorization code and outlives it. Tokens are
--- sealed texts and have no rows: one update of this row revokes the code and all its tokens.
+-- sealed texts and have no rows: one update of this row revokes the code and all its tokens. The family of a back-channel request
+-- has no code and no redirect URI.
 CREATE TABLE token_families (
     id                TEXT   NOT NULL PRIMARY KEY,
-    code_digest       TEXT   NOT NULL,
+    code_digest       TEXT,
     application_id    TEXT   NOT NULL,
-    redirect_uri      TEXT   NOT NULL,
+    redirect_uri      TEXT,
     code_challenge    TEXT,
     scopes            TEXT   NOT NULL,
     user_id           TEXT   NOT NULL,
@@ -831,7 +856,9 @@ CREATE TABLE token_families (
     retry_at          BIGINT NOT NULL DEFAULT 0,
     -- The largest number of a refresh whose access token was used. A refresh may be retried only before that.
     used_counter      BIGINT NOT NULL DEFAULT 0,
-    revoked_at        BIGINT
+    revoked_at        BIGINT,
+    CHECK ((code_digest IS NULL) = (redirect_uri IS NULL)),
+    CHECK (code_digest IS NOT NULL OR exchanged_at IS NOT NULL)
 )
 -- A refresh finds room for the new version of its row in the same page, so that no index changes.
 --postgresql WITH (fillfactor = 80)

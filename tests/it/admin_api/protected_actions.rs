@@ -10,7 +10,7 @@ use assent::authenticator::enrolled::PendingRequest;
 use assent::domain::admin::{AdminCommand, AdminContext, EnrolDevice};
 use assent::domain::protected_actions::ProtectedAction;
 use assent_model::id::UserId;
-use assent_model::statement::{ApprovalStatement, Decision};
+use assent_model::statement::{ApprovalStatement, Decision, StatementSubject};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -269,7 +269,7 @@ async fn denied_and_reported_actions_and_sign_in_proofs_execute_nothing() {
     let request = waiting(&grace.device).await;
     // A device that does not show the action signs this text.
     let blind = ApprovalStatement {
-        action: None,
+        subject: StatementSubject::SignIn,
         ..grace.device.statement(&request, number(&action))
     }
     .text();

@@ -351,6 +351,7 @@ async fn application_endpoints_reject_in_json() {
         "/oidc/token/introspection",
         "/oidc/token/revocation",
         "/oidc/par",
+        "/oidc/backchannel",
     ] {
         let url = format!("{}{path}", host.base);
         let form = |length: usize| client.post(&url).form(&[("token", "x".repeat(length))]);

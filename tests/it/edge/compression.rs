@@ -98,6 +98,7 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/oidc/token/introspection", TOKENS),
     ("/oidc/token/revocation", SMALL),
     ("/oidc/par", SMALL),
+    ("/oidc/backchannel", SMALL),
     ("/oidc/register", TOKENS),
     ("/oidc/register/{client_id}", TOKENS),
     (

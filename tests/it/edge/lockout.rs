@@ -222,6 +222,7 @@ async fn a_cross_site_page_cannot_exhaust_token_endpoint_limits() {
         "/oidc/token",
         "/oidc/token/revocation",
         "/oidc/par",
+        "/oidc/backchannel",
         "/oidc/register",
         "/oidc/token/introspection",
     ] {

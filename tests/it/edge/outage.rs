@@ -33,6 +33,7 @@ async fn every_api_reports_a_database_outage_as_retryable() {
         "/oidc/token/introspection",
         "/oidc/token/revocation",
         "/oidc/par",
+        "/oidc/backchannel",
     ] {
         let form = [
             ("grant_type", "authorization_code"),

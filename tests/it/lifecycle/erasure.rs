@@ -31,6 +31,7 @@ pub async fn database_dump(host: &TestHost, database: Database) -> String {
         "logins",
         "approvals",
         "action_approvals",
+        "backchannel_requests",
         "receipts",
         "sessions",
         "consents",

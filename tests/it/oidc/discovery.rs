@@ -119,6 +119,14 @@ fn expected(issuer: &str) -> Value {
         "request_uri_parameter_supported": true,
         "authorization_response_iss_parameter_supported": true,
     });
+    let backchannel = json!({
+        "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
+        "backchannel_token_delivery_modes_supported": ["poll"],
+        "backchannel_user_code_parameter_supported": false,
+    });
+    for (name, value) in backchannel.members() {
+        metadata[name] = value.clone();
+    }
     metadata["require_request_uri_registration"] = json!(true);
     for channel in ["backchannel", "frontchannel"] {
         for suffix in ["supported", "session_supported"] {
@@ -201,6 +209,7 @@ async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
         "introspection_endpoint": format!("{base}oidc/token/introspection"),
         "revocation_endpoint": format!("{base}oidc/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{base}oidc/par"),
+        "backchannel_authentication_endpoint": format!("{base}oidc/backchannel"),
     });
     assert_same(&document(&host).await, &expected);
 }

@@ -6,6 +6,7 @@ mod authorization_details;
 mod authorize;
 pub mod backchannel;
 mod cached_accounts;
+pub mod ciba;
 mod claim_map;
 mod claims;
 mod client_auth;

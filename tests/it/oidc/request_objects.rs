@@ -290,8 +290,8 @@ async fn an_object_without_times_is_accepted_where_plain_requests_are() {
     assert_eq!(it.refusal(&expired).await, "invalid_request_object");
 }
 
-/// With `request_object_signing_alg` each other algorithm is rejected (OpenID Connect Dynamic Client Registration section
-/// 2), and a profile permits only its own.
+/// With `request_object_signing_alg` each other algorithm is rejected (OpenID Connect Dynamic Client Registration
+/// section 2), and a profile permits only its own.
 #[tokio::test]
 async fn a_request_object_with_another_algorithm_than_the_fixed_one_is_refused() {
     let it = fixture(json!({"request_object_signing_alg": "PS256"})).await;

@@ -24,6 +24,7 @@ const SIGN_ON: &str = "it/saml/repeats.rs";
 const ANSWERS: &str = "it/oidc/repeats.rs";
 const TEST_SIGN_INS: &str = "it/admin_api/test_sign_ins.rs";
 const CALLBACKS: &str = "it/channels/callbacks.rs";
+const CIBA_POLLS: &str = "it/oidc/ciba/polls.rs";
 const PROOFS: &str = "it/oidc/dpop.rs";
 const PUSHED: &str = "it/oidc/pushed_requests.rs";
 
@@ -105,6 +106,13 @@ const CELLS: &[(&str, [Proof; 5])] = &[
         ("it/oidc/token.rs", "the_reuse_of_a_code_revokes_its_token_after_a_restart_too"),
         ("it/oidc/token.rs", "a_code_is_exchanged_by_a_web_application"),
         ("it/oidc/attacks.rs", "a_code_is_rejected_for_another_application_and_stays_valid_for_its_own"),
+    ]),
+    ("Identifier of a back-channel request", [
+        (CIBA_POLLS, "concurrent_claims_on_two_instances_have_one_winner"),
+        (CIBA_POLLS, "fapi_ciba_id1_auth_req_id_bound_to_client"),
+        (CIBA_POLLS, "fapi_ciba_id1_auth_req_id_bound_to_client"),
+        ("it/oidc/ciba.rs", "an_approval_on_a_device_gives_tokens_without_a_browser"),
+        ("it/oidc/ciba/requests.rs", "only_a_confidential_client_with_the_grant_type_may_ask"),
     ]),
     ("Refresh token", [
         ("it/oidc/refresh.rs", "a_lost_refresh_response_is_returned_again_once"),

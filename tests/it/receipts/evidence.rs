@@ -11,6 +11,7 @@ use super::{key_document, receipt, verified, verify};
 use crate::channels::vendor::Vendor;
 use crate::channels::{add_external_authenticator, next_page, question};
 use crate::harness::{Browser, Database, TestHost, id, plugins};
+use crate::oidc::ciba;
 use crate::passkeys::Fixture;
 use crate::passkeys::sign_in::{agree, permit, use_passkey};
 use crate::passkeys::software::Software;
@@ -72,6 +73,24 @@ async fn a_denial_has_a_receipt_until_a_report_replaces_it(database: Database) {
     };
     assert_eq!(statement.purpose, "assent-report-v1");
     assert_eq!(reported.content().request.id, denied.content().request.id);
+}
+
+#[both_databases]
+async fn a_back_channel_approval_has_a_receipt_with_its_message_and_scopes(database: Database) {
+    let (host, ada) = ciba::start(database).await;
+    ciba::approved(&host, &ada, &[]).await;
+    let (found, proof) = verified(&host, "sign-in.approved").await;
+    let Proof::Device(statement) = proof else {
+        panic!("a device without a passkey: {proof:?}");
+    };
+    assert_eq!(statement.purpose, "assent-backchannel-v1");
+    assert_eq!(value(&statement, "message"), &json!("Order 42"));
+    let scopes = statement.values.iter().filter(|(name, _)| name == "scope");
+    assert!(scopes.count() > 1, "{statement:?}");
+    let content = found.content();
+    assert_eq!(content.decision, Decision::Approve);
+    assert_eq!(content.request.kind, ReceiptSubject::Backchannel);
+    assert_eq!(content.user.name, "ada");
 }
 
 #[both_databases]

@@ -25,8 +25,8 @@ pub struct UnmetRule {
     pub obstacle: Option<&'static str>,
 }
 
-/// The obstacle, and the error of a setting, on a server that receives no client certificates: each token request of the
-/// application would fail.
+/// The obstacle, and the error of a setting, on a server that receives no client certificates: each token request of
+/// the application would fail.
 pub const NO_CERTIFICATES: &str = "this server receives no client certificates: expected the settings http.mtls, or \
                                    http.client_cert_header behind a proxy";
 

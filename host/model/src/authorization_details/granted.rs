@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::requested::RequestedDetails;
+use super::requested::{AuthorizationDetails, RequestedDetails};
 
 /// The elements that a user granted, in the order of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,12 +15,14 @@ pub struct GrantedDetails(Vec<Map<String, Value>>);
 #[serde(transparent)]
 pub struct DetailsSelection(u8);
 
-impl GrantedDetails {
-    /// Granted elements. There are [`super::requested::MOST`] at most.
-    pub(super) const fn new(elements: Vec<Map<String, Value>>) -> Self {
-        Self(elements)
+impl AuthorizationDetails {
+    /// Returns the elements without their texts, as the user's approval grants them.
+    pub fn granted(&self) -> GrantedDetails {
+        GrantedDetails(self.elements())
     }
+}
 
+impl GrantedDetails {
     /// Whether nothing was granted.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::granted::GrantedDetails;
 use super::name::{TYPE, TypeName};
 use super::type_definition::DetailsType;
 use super::values::ValueError;
@@ -148,8 +147,8 @@ impl AuthorizationDetails {
     }
 
     /// Returns the elements without their texts.
-    pub fn granted(&self) -> GrantedDetails {
-        GrantedDetails::new(self.0.iter().map(|one| one.value.clone()).collect())
+    pub(super) fn elements(&self) -> Vec<Map<String, Value>> {
+        self.0.iter().map(|one| one.value.clone()).collect()
     }
 }
 

@@ -83,6 +83,8 @@ pub enum ReceiptSubject {
     SignIn,
     /// A protected action of an administrator.
     Action,
+    /// A back-channel request of an application, without a browser.
+    Backchannel,
 }
 crate::enum_texts!(ReceiptSubject);
 

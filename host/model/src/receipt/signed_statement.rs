@@ -8,9 +8,12 @@ use super::content::{ReceiptContent, ReceiptDevice, ReceiptSubject};
 use crate::statement::{Decision, application_identifier};
 
 /// The purposes of the texts that have a line for each authorization detail.
-const DETAILED: [&str; 2] = ["assent-approval-v1", "assent-same-browser-v1"];
-/// The name of these lines.
+const DETAILED: [&str; 3] = ["assent-approval-v1", "assent-same-browser-v1", BACKCHANNEL];
+/// The purpose of the text that has a line for each scope.
+const BACKCHANNEL: &str = "assent-backchannel-v1";
+/// The names of these lines.
 const DETAIL: &str = "detail";
+const SCOPE: &str = "scope";
 
 /// The reason why a signed text does not belong to its receipt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -42,14 +45,14 @@ impl SignedStatement {
     /// Parses a text.
     ///
     /// # Errors
-    /// [`StatementError::Malformed`] if it has another form, or a name twice. Only `detail` may occur several times: in
-    /// a text for a sign-in, directly before `decision`.
+    /// [`StatementError::Malformed`] if it has another form, or a name twice. Only `scope` and `detail` may occur
+    /// several times, in this order directly before `decision`.
     pub fn parse(text: &str) -> Result<Self, StatementError> {
         let mut lines = text.split('\n');
         let purpose = lines.next().unwrap_or_default().to_owned();
         let is_detailed = DETAILED.contains(&purpose.as_str());
         let mut values: Vec<(String, Value)> = Vec::new();
-        let mut after_detail = false;
+        let mut previous = "";
         for line in lines {
             let (name, value) = line.split_once(": ").ok_or(StatementError::Malformed)?;
             let value: Value = serde_json::from_str(value)
@@ -57,20 +60,22 @@ impl SignedStatement {
                 .filter(|value: &Value| value.is_string() || value.is_i64())
                 .ok_or(StatementError::Malformed)?;
             let is_known = values.iter().any(|(known, _)| known == name);
+            let repeats = is_known == (previous == name);
             let fits = match name {
-                DETAIL => is_detailed && value.is_string() && is_known == after_detail,
+                DETAIL => is_detailed && value.is_string() && repeats,
+                SCOPE => purpose == BACKCHANNEL && value.is_string() && repeats,
                 "decision" => !is_known,
-                _ => !is_known && !after_detail,
+                _ => !is_known && previous != DETAIL && previous != SCOPE,
             };
             if !fits {
                 return Err(StatementError::Malformed);
             }
-            after_detail = name == DETAIL;
+            previous = name;
             values.push((name.to_owned(), value));
         }
-        match after_detail {
-            true => Err(StatementError::Malformed),
-            false => Ok(Self { purpose, values }),
+        match previous {
+            DETAIL | SCOPE => Err(StatementError::Malformed),
+            _ => Ok(Self { purpose, values }),
         }
     }
 
@@ -99,7 +104,10 @@ impl SignedStatement {
         let fits = match (self.purpose.as_str(), request.kind) {
             ("assent-report-v1", _) => decision == Decision::Report,
             ("assent-approval-v1", ReceiptSubject::SignIn)
-            | ("assent-action-v1", ReceiptSubject::Action) => decision != Decision::Report,
+            | ("assent-action-v1", ReceiptSubject::Action)
+            | ("assent-backchannel-v1", ReceiptSubject::Backchannel) => {
+                decision != Decision::Report
+            }
             ("assent-same-browser-v1", ReceiptSubject::SignIn) => decision == Decision::Approve,
             _ => false,
         };
@@ -139,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn only_details_before_the_decision_of_a_sign_in_may_repeat() {
+    fn only_scopes_and_details_before_the_decision_may_repeat() {
         let (detail, decision) = (r#"detail: "a""#, r#"decision: "approve""#);
         for purpose in DETAILED {
             for count in 0..4 {
@@ -148,6 +156,9 @@ mod tests {
                 assert_eq!(names.len(), count + 1, "{purpose}");
             }
         }
+        let scope = r#"scope: "a""#;
+        let lines = [scope, scope, detail, detail, decision];
+        assert_eq!(parsed(BACKCHANNEL, &lines).expect("a text").len(), 5);
         let account = r#"account: "ada""#;
         for (purpose, lines) in [
             (APPROVAL, vec![account, account, decision]),
@@ -158,6 +169,11 @@ mod tests {
             (APPROVAL, vec![detail, decision, detail]),
             (APPROVAL, vec![detail, detail]),
             (APPROVAL, vec!["detail: 1", decision]),
+            (APPROVAL, vec![scope, decision]),
+            (BACKCHANNEL, vec![detail, scope, detail, decision]),
+            (BACKCHANNEL, vec![scope, account, decision]),
+            (BACKCHANNEL, vec![scope, detail, scope, decision]),
+            (BACKCHANNEL, vec![scope, scope]),
             ("assent-action-v1", vec![detail, detail, decision]),
             ("assent-action-v1", vec![detail, decision]),
             ("assent-report-v1", vec![account, detail]),

@@ -6,7 +6,7 @@ import { isFocusFree, isFocusIn, isFocusLost, say } from './dom.js';
 import { goHome, mayLeave } from './navigation.js';
 import { callWithPasskey } from './passkey.js';
 import { endingWords, otherWords, selectorOf } from './request.js';
-import { digits, end, endedRequests, expired, openRequests, receive, shownRequest } from './requests.js';
+import { digits, end, endedRequests, expired, needsNumber, openRequests, receive, shownRequest } from './requests.js';
 import { change, state, zone } from './state.js';
 import { text } from './texts.js';
 
@@ -31,7 +31,7 @@ const isInUse = (item) =>
  * The number field of a request, or its title if it needs no number: a button with the focus could approve by chance.
  * @param {Item} item
  */
-const fieldOf = ({ request }) => selectorOf(request.id, request.same_browser ? 'title' : 'number');
+const fieldOf = ({ request }) => selectorOf(request.id, needsNumber(request) ? 'number' : 'title');
 
 /**
  * Ends a request and shows the ending. Returns the selector of the next focus.
@@ -87,7 +87,8 @@ export function takeRequests(account, listed, skew) {
   const result = finishAll(ended);
   for (const request of fresh) {
     const { application, account: name } = request;
-    say(request.action ?? text('app-request-arrived', { application: application.name, account: name }));
+    const arrived = request.backchannel ? 'app-backchannel-arrived' : 'app-request-arrived';
+    say(request.action ?? text(arrived, { application: application.name, account: name }));
   }
   const isChanged = fresh.length > 0 || ended.length > 0;
   return { focus: result ?? (isChanged ? focusForOpen(focused) : undefined), isFresh: fresh.length > 0 };
@@ -289,7 +290,7 @@ export const requestActions = {
   async submitNumber(id) {
     const item = find(id);
     if (!item) return;
-    if (item.number.length === 2 || item.request.same_browser) await decide(item, 'approve');
+    if (item.number.length === 2 || !needsNumber(item.request)) await decide(item, 'approve');
     else change(() => complain(item, text('app-request-both-digits')));
   },
 

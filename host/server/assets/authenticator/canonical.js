@@ -107,6 +107,18 @@ function shownLines({ issuer, device, request }) {
 }
 
 /**
+ * The purpose of a request, and its further lines.
+ * @param {ApprovalRequest} request
+ * @returns {[purpose: string, lines: string[]]}
+ */
+function purposeOf({ action, backchannel }) {
+  if (action) return ['assent-action-v1', [`action: ${JSON.stringify(action)}`]];
+  if (!backchannel) return ['assent-approval-v1', []];
+  const scopes = backchannel.scopes.map((scope) => `scope: ${JSON.stringify(scope)}`);
+  return ['assent-backchannel-v1', [`message: ${JSON.stringify(backchannel.message ?? '')}`, ...scopes]];
+}
+
+/**
  * The authorization details of a request that the user saw, one line each.
  * @param {ApprovalRequest} request
  */
@@ -119,10 +131,11 @@ function detailLines({ details = [] }) {
  * @param {Shown & { decision: string, number: string }} answer
  */
 export function approvalText({ issuer, device, request, decision, number }) {
+  const [purpose, lines] = purposeOf(request);
   return [
-    request.action ? 'assent-action-v1' : 'assent-approval-v1',
+    purpose,
     ...shownLines({ issuer, device, request }),
-    ...(request.action ? [`action: ${JSON.stringify(request.action)}`] : []),
+    ...lines,
     ...detailLines(request),
     `decision: ${JSON.stringify(decision)}`,
     `number: ${JSON.stringify(number)}`,

@@ -3,7 +3,7 @@
 
 import { notificationWords } from './account_notifications.js';
 import { keypad } from './keypad.js';
-import { endedRequests, openRequests, secondsLeft, shownRequest } from './requests.js';
+import { endedRequests, needsNumber, openRequests, secondsLeft, shownRequest } from './requests.js';
 import { usable, withNotifications } from './state.js';
 import { phrase, text, timeLeft, timeOfDay } from './texts.js';
 import { button, complaint, el, joined, sign } from './view.js';
@@ -54,12 +54,28 @@ const ACTION_ENDINGS = {
 };
 
 /**
+ * The texts for a request of an application, which has no browser.
+ * @type {Partial<Record<Ending, [title: string, about: string]>>}
+ */
+const BACKCHANNEL_ENDINGS = {
+  approved: ['app-request-approved', 'app-backchannel-approved'],
+  denied: ['app-request-denied', 'app-backchannel-denied'],
+  expired: ['app-request-expired', 'app-backchannel-ended'],
+  gone: ['app-backchannel-closed', 'app-backchannel-ended'],
+  reported: ['app-request-reported', 'app-backchannel-reported'],
+};
+
+/**
  * The ending of a request, in words.
  * @param {Item} item
  * @param {Ending} kind
  */
 export function endingWords({ request }, kind) {
   const [, , title, about] = ENDINGS[kind];
+  if (request.backchannel) {
+    const [ownTitle, ownAbout] = BACKCHANNEL_ENDINGS[kind] ?? [title, about];
+    return { title: text(ownTitle), about: text(ownAbout) };
+  }
   if (!request.action) return { title: text(title), about: text(about) };
   const [actionTitle, actionAbout] = ACTION_ENDINGS[kind] ?? [title, about];
   // The first sentence of the summary says which action it was.
@@ -177,6 +193,7 @@ function icon(name, logo) {
  * @returns {Child[]}
  */
 function summary({ request }) {
+  if (request.backchannel) return backchannelSummary(request, request.backchannel);
   const id = `request-${request.id}`;
   const { logo, name: application } = request.application;
   const title = request.action ? [el('bdi', {}, request.action)] : phrase('app-request-title', { application });
@@ -205,6 +222,37 @@ function summary({ request }) {
       // If the line is too long, the dot goes with the text after it.
       el('p', {}, ...joined(where, ' ·\u00a0')),
     ),
+  ];
+}
+
+/**
+ * The details of a request of an application: the account, the message to compare, and the permissions.
+ * @param {import('./types.d.ts').ApprovalRequest} request
+ * @param {NonNullable<import('./types.d.ts').ApprovalRequest['backchannel']>} backchannel
+ * @returns {Child[]}
+ */
+function backchannelSummary(request, { message, scopes }) {
+  const id = `request-${request.id}`;
+  const { logo, name: application } = request.application;
+  const about = message ? 'app-backchannel-compare' : 'app-backchannel-no-message';
+  return [
+    el(
+      'div',
+      { key: 'head', class: 'request-head' },
+      icon(application, logo),
+      el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...phrase('app-backchannel-title', { application })),
+    ),
+    el(
+      'div',
+      { key: 'facts', class: 'request-facts', id: `${id}-facts` },
+      el('p', { class: 'request-account' }, ...phrase('app-request-for', { account: request.account })),
+      el('p', {}, timeOfDay(request.requested_at)),
+    ),
+    el('p', { key: 'about', class: 'lead' }, ...phrase(about, { application })),
+    details(request),
+    message && el('p', { key: 'message', class: 'binding-message', 'data-part': 'message' }, el('bdi', {}, message)),
+    el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-backchannel-scopes', { application })),
+    el('ul', { key: 'scopes', class: 'scopes' }, ...scopes.map((scope) => el('li', {}, scope))),
   ];
 }
 
@@ -248,12 +296,12 @@ function answerForm(state, item, act) {
     event.preventDefault();
     act.submitNumber(request.id);
   };
-  const field = request.same_browser ? hereField(item) : numberField(state, item, act);
+  const field = needsNumber(request) ? numberField(state, item, act) : fieldWithoutNumber(item);
   return el(
     'form',
     { class: 'stack', novalidate: true, onsubmit },
     field,
-    state.keypad && !request.same_browser && keypad(request.id, busy, act),
+    state.keypad && needsNumber(request) && keypad(request.id, busy, act),
     el(
       'div',
       { key: 'actions', class: 'actions' },
@@ -270,14 +318,14 @@ function answerForm(state, item, act) {
 }
 
 /**
- * The text that replaces the number for a sign-in in this browser.
+ * The text that replaces the number for a sign-in in this browser. A request of an application has its message instead.
  * @param {Item} item
  */
-function hereField({ request, error }) {
+function fieldWithoutNumber({ request, error }) {
   return el(
     'div',
     { key: 'here', class: 'field' },
-    el('p', {}, text('app-scan-here-about')),
+    request.same_browser && el('p', {}, text('app-scan-here-about')),
     el('p', { class: 'field-error', id: `request-${request.id}-error`, hidden: error === '' }, error),
   );
 }
@@ -411,7 +459,9 @@ function pick(state, item, act) {
       'button',
       { key: 'pick', type: 'button', class: 'pick', onclick: () => act.pick(request.id) },
       el('strong', {}, el('bdi', {}, request.action ?? request.application.name)),
-      el('span', {}, ...joined([request.browser, request.place], ' · ')),
+      request.backchannel
+        ? el('span', {}, el('bdi', {}, request.backchannel.message ?? ''))
+        : el('span', {}, ...joined([request.browser, request.place], ' · ')),
       el('span', { class: 'muted' }, ...joined([request.account, started], ' · ')),
       el('span', { class: 'muted' }, timeLeft(secondsLeft(item, state.now))),
     ),

@@ -139,6 +139,14 @@ export function receive(state, deviceId, listed, skew, isInUse) {
   return { fresh, ended };
 }
 
+/**
+ * Whether the user types a number to approve the request. A request of an application has a message instead.
+ * @param {import('./types.d.ts').ApprovalRequest} request
+ */
+export function needsNumber({ same_browser: isHere, backchannel }) {
+  return !isHere && !backchannel;
+}
+
 /** @param {Item} item */
 function mayEnd({ phase, other }) {
   return phase === 'open' && !other?.ended;

@@ -35,9 +35,12 @@ pub struct PendingRequest {
     pub place: String,
     /// The browser and operating system.
     pub browser: String,
-    /// The summary of the protected action, if the request is not about a sign-in.
+    /// The summary of the protected action, if the request is about one.
     #[serde(default)]
     pub action: Option<String>,
+    /// The back-channel request, if the request is one of an application without a browser.
+    #[serde(default)]
+    pub backchannel: Option<PendingBackchannel>,
     /// The texts of the authorization details that the application asks the user to permit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
@@ -45,6 +48,15 @@ pub struct PendingRequest {
     pub expires_at: i64,
     /// The number of attempts to type the number that remain.
     pub attempts_left: u32,
+}
+
+/// The details of a pending back-channel request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingBackchannel {
+    /// The message of the application.
+    pub message: Option<String>,
+    /// The permissions that an approval gives.
+    pub scopes: Vec<String>,
 }
 
 /// The preview of a QR sign-in, before the user accepts it.

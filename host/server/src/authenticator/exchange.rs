@@ -23,7 +23,9 @@ use crate::http::sign_in::qr_sign_in::QrSignInToken;
 use assent_model::clock::{Clock, SystemClock, Timestamp};
 use assent_model::device::DeviceKey;
 use assent_model::id::ApprovalId;
-use assent_model::statement::{ApprovalStatement, Binding, CallStatement, Decision};
+use assent_model::statement::{
+    ApprovalStatement, Binding, CallStatement, Decision, StatementSubject,
+};
 use assent_model::token::prefix;
 
 impl Authenticator {
@@ -39,7 +41,14 @@ impl Authenticator {
             device: self.device,
             application: &request.application.id,
             application_name: &request.application.name,
-            action: request.action.as_deref(),
+            subject: match (&request.action, &request.backchannel) {
+                (Some(action), _) => StatementSubject::Action(action),
+                (None, Some(backchannel)) => StatementSubject::Backchannel {
+                    message: backchannel.message.as_deref().unwrap_or_default(),
+                    scopes: &backchannel.scopes,
+                },
+                (None, None) => StatementSubject::SignIn,
+            },
             details: &request.details,
             account: &request.account,
             place: &request.place,

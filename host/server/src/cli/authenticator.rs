@@ -139,6 +139,10 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                     let action = assent_model::printable::lines(action);
                     terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
                 }
+                None if request.backchannel.is_some() => terminal::report_line(format_args!(
+                    "{outcome}: {} for {}",
+                    request.account, request.application.name
+                )),
                 None => terminal::report_line(format_args!(
                     "{outcome}: {} on {} for {}",
                     request.account, request.browser, request.application.name

@@ -187,6 +187,7 @@ fn headline(content: &ReceiptContent, proof: &Proof) -> String {
     let kind = match content.request.kind {
         ReceiptSubject::SignIn => "sign-in",
         ReceiptSubject::Action => "protected action",
+        ReceiptSubject::Backchannel => "back-channel request",
     };
     let by = match proof {
         Proof::NoDeviceSignature => "a vendor's channel, no device signature",

@@ -6,6 +6,7 @@
 
 mod approvals;
 mod audit;
+mod backchannel;
 mod bootstrap;
 mod branding;
 mod check;
@@ -35,6 +36,7 @@ mod telemetry;
 
 pub use approvals::Approvals;
 pub use audit::{Audit, AuditStream};
+pub use backchannel::Backchannel;
 pub use bootstrap::{Bootstrap, Demo};
 pub use branding::Branding;
 pub use descriptions::description_of;

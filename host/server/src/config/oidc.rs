@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::config::HumanDuration;
+use crate::config::backchannel;
+use crate::config::backchannel::Backchannel;
 
 /// OpenID Connect.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +22,8 @@ pub struct Oidc {
     pub dpop_nonces: bool,
     /// Dynamic client registration: applications that register themselves.
     pub registration: Registration,
+    /// Back-channel authentication: applications that ask for a user without a browser.
+    pub backchannel: Backchannel,
 }
 
 /// Dynamic client registration (RFC 7591, RFC 7592): applications that register themselves, with an initial access
@@ -66,6 +70,7 @@ impl Default for Registration {
 
 /// Checks the rules that the types cannot express.
 pub(super) fn check(oidc: &Oidc, expect: &mut impl FnMut(bool, &str, &str)) {
+    backchannel::check(&oidc.backchannel, expect);
     let registration = &oidc.registration;
     registration.unused_expiry.check(
         "oidc.registration.unused_expiry",

@@ -140,14 +140,19 @@ pub(super) fn check(limits: &RateLimits, expect: &mut impl FnMut(bool, &str, &st
         ("unauthenticated_requests", unauthenticated_requests),
         ("callbacks_per_ip", callbacks_per_ip),
     ] {
-        expect(
-            rate.per_minute == 0
-                || ((1..=1_000_000).contains(&rate.per_minute)
-                    && (1..=LONGEST_BURST).contains(&rate.burst)),
-            &format!("rate_limits.{name}"),
-            "expected per_minute up to 1000000 (0 disables the limit) and a burst of 1 to 100000",
-        );
+        check_rate(&format!("rate_limits.{name}"), rate, expect);
     }
+}
+
+/// Checks a rate limit.
+pub(super) fn check_rate(key: &str, rate: Rate, expect: &mut impl FnMut(bool, &str, &str)) {
+    expect(
+        rate.per_minute == 0
+            || ((1..=1_000_000).contains(&rate.per_minute)
+                && (1..=LONGEST_BURST).contains(&rate.burst)),
+        key,
+        "expected per_minute up to 1000000 (0 disables the limit) and a burst of 1 to 100000",
+    );
 }
 
 #[cfg(test)]

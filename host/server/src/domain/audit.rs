@@ -22,7 +22,7 @@ pub fn entry(services: &Services, event: Event, by: &AuditContext) -> Entry {
 }
 
 /// Returns the entry about a change of a lifecycle state, with the states before and after.
-pub(super) fn of_state(entry: Entry, before: LifecycleState, after: LifecycleState) -> Entry {
+pub(crate) fn of_state(entry: Entry, before: LifecycleState, after: LifecycleState) -> Entry {
     entry
         .with("before", before.as_str())
         .with("after", after.as_str())

@@ -24,7 +24,7 @@ const LONGEST_ADDRESS: usize = 16 * 1024;
 /// server's own response is sent, and a proxy can send a chain of certificates, which has a bound of its own.
 const LONGEST_HEAD: usize = 32 * 1024;
 /// Paths that only programs request. Scripts of this server's pages call them too, and do not read pages.
-const OF_PROGRAMS: [&str; 10] = [
+const OF_PROGRAMS: [&str; 11] = [
     "/admin/api/",
     "/authenticator/api/",
     "/approvals/callbacks/",
@@ -34,6 +34,7 @@ const OF_PROGRAMS: [&str; 10] = [
     "/connection",
     "/oidc/token",
     "/oidc/par",
+    "/oidc/backchannel",
     registration::REGISTER,
 ];
 

@@ -61,6 +61,11 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
             origins,
             Router::new().route("/oidc/token/introspection", post(client_calls::introspect)),
         ))
+        .merge(layers::called_by_applications(
+            services,
+            origins,
+            Router::new().route("/oidc/backchannel", post(client_calls::ask)),
+        ))
         .merge(layers::called_by_registrations(
             services,
             origins,

@@ -48,9 +48,31 @@ pub enum TokenError {
     /// An administrator disabled the application.
     #[error("the application is disabled")]
     ApplicationDisabled,
+    /// The user has not answered the back-channel request (OpenID CIBA Core 1.0 section 11).
+    #[error("the user has not answered yet")]
+    AuthorizationPending,
+    /// The same, and the client polls too fast.
+    #[error("the user has not answered yet; wait five seconds longer between two requests")]
+    SlowDown,
+    /// The back-channel request expired without an approval.
+    #[error("the request expired; send a new one")]
+    ExpiredToken,
+    /// The user denied the back-channel request, or may not use the application.
+    #[error("{0}")]
+    AccessDenied(&'static str),
+    /// No user with access to the application has the hint of a back-channel request (OpenID CIBA Core 1.0 section 13).
+    #[error("no user of the application has this hint")]
+    UnknownUser,
+    /// The message of a back-channel request is not acceptable.
+    #[error("{0}")]
+    InvalidBindingMessage(String),
+    /// The client sent too many back-channel requests.
+    #[error("there were too many back-channel requests; try again later")]
+    TooMany(RateLimitError),
     /// The grant type is unknown.
     #[error(
-        "the grant type is not supported; expected authorization_code, refresh_token or client_credentials"
+        "the grant type is not supported; expected authorization_code, refresh_token, client_credentials or \
+         urn:openid:params:grant-type:ciba"
     )]
     UnsupportedGrantType,
     /// The client failed to authenticate too often.
@@ -85,7 +107,13 @@ impl TokenError {
             Self::InvalidAuthorizationDetails(_) => "invalid_authorization_details",
             Self::UnauthorizedClient | Self::ApplicationDisabled => "unauthorized_client",
             Self::UnsupportedGrantType => "unsupported_grant_type",
-            Self::TooManyFailures(_) | Self::Busy => "temporarily_unavailable",
+            Self::AuthorizationPending => "authorization_pending",
+            Self::SlowDown => "slow_down",
+            Self::ExpiredToken => "expired_token",
+            Self::AccessDenied(_) => "access_denied",
+            Self::UnknownUser => "unknown_user_id",
+            Self::InvalidBindingMessage(_) => "invalid_binding_message",
+            Self::TooManyFailures(_) | Self::TooMany(_) | Self::Busy => "temporarily_unavailable",
             Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",
             Self::Internal(_) => "server_error",
         }

@@ -3,6 +3,7 @@
 
 pub mod authorize;
 pub mod backchannel;
+pub mod backchannel_authentication;
 pub mod bearer;
 pub mod client_auth;
 pub mod discovery;
@@ -11,6 +12,7 @@ pub mod end_session;
 pub mod error;
 pub mod grant;
 pub mod id_token;
+pub mod id_token_hint;
 pub mod introspection;
 pub mod parameters;
 pub mod pushed_request;

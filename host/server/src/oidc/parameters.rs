@@ -29,7 +29,7 @@ pub enum ParametersError {
 }
 
 /// The known parameters. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
-const KNOWN: [&str; 35] = [
+const KNOWN: [&str; 41] = [
     "client_id",
     "redirect_uri",
     "response_type",
@@ -65,6 +65,12 @@ const KNOWN: [&str; 35] = [
     "registration",
     "post_logout_redirect_uri",
     "logout_hint",
+    "auth_req_id",
+    "binding_message",
+    "requested_expiry",
+    "login_hint_token",
+    "user_code",
+    "client_notification_token",
 ];
 
 impl Parameters {

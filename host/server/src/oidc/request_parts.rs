@@ -11,7 +11,7 @@ use super::parameters::Parameters;
 use assent_model::id::Did;
 
 /// The shown parameters, also of request objects.
-const SHOWN: [&str; 18] = [
+const SHOWN: [&str; 19] = [
     "client_id",
     "grant_type",
     "response_type",
@@ -30,9 +30,10 @@ const SHOWN: [&str; 18] = [
     "dpop_jkt",
     "client_assertion_type",
     "token_type_hint",
+    "requested_expiry",
 ];
 /// Parameters of which only the presence is shown: secrets, and what may identify a user.
-const HIDDEN: [&str; 11] = [
+const HIDDEN: [&str; 16] = [
     "client_secret",
     "client_assertion",
     "code",
@@ -44,6 +45,11 @@ const HIDDEN: [&str; 11] = [
     "request",
     "claims",
     "authorization_details",
+    "auth_req_id",
+    "binding_message",
+    "login_hint_token",
+    "user_code",
+    "client_notification_token",
 ];
 /// The shown members of JWTs beside the shown parameters. Of others only the presence is shown.
 const SHOWN_IN_JWTS: [&str; 14] = [

@@ -220,6 +220,11 @@ impl Store {
                 now,
             ),
             (by_end!("idempotent_requests", "id", "expires_at"), now),
+            // A denial pauses the application for this user meanwhile.
+            (
+                by_end!("backchannel_requests", "id", "expires_at"),
+                now - MARGIN,
+            ),
             (by_end!("logout_clients", "sid", "ended_at"), now - MARGIN),
             // The row outlives the session that the test sign-in created.
             (by_end!("test_sign_ins", "id", "expires_at"), now - MARGIN),

@@ -129,6 +129,7 @@ export function clientFields(type, { owner }) {
           ['authorization_code', 'users sign in'],
           ['refresh_token', 'access continues without them'],
           ['client_credentials', 'it acts as itself'],
+          ['urn:openid:params:grant-type:ciba', 'it asks users on their devices, without a browser'],
         ],
         { codes: true },
       ),

@@ -173,6 +173,7 @@ const ENDPOINTS = {
   introspection: 'Introspection',
   revocation: 'Revocation',
   pushed_request: 'Pushed requests',
+  backchannel: 'Back-channel requests',
   registration: 'Registration of applications',
   sign_in: 'Sign-in pages',
   authenticator: 'Authenticator',

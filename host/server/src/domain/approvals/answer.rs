@@ -10,6 +10,7 @@ use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 
 use crate::domain::approvals::prompt::{Prompt, prompt_of};
 use crate::domain::approvals::purpose;
+use crate::domain::approvals::purpose::PurposeText;
 use crate::domain::approvals::receipt::{AnswerSource, UsedPasskey, receipt_of};
 use crate::domain::approvals::record::audit_note;
 use crate::domain::devices::passkey;
@@ -308,7 +309,7 @@ async fn verified_answer(
             tracing::warn!(approval = %approval.id, device = %device.id, "approval rejected: other browser");
             return Err(AnswerError::OtherBrowser);
         }
-    } else if approval.number.is_none() || MatchingNumber::parse(&proof.number) != approval.number {
+    } else if !approval.accepts_number(&proof.number) {
         let number = Digest::sha256(proof.number.as_bytes());
         return Ok(DeviceAnswer::NumberMismatch(number));
     }
@@ -336,14 +337,14 @@ async fn signed_text(
     language: Language,
 ) -> Result<(Approval, String), AnswerError> {
     let prompt = match proof.decision {
-        // The text of a report has no summary.
-        Decision::Report => Some(Prompt::new(approval, None, language)),
+        // The text of a report has none of the purpose.
+        Decision::Report => Some(Prompt::new(approval, PurposeText::SignIn, language)),
         Decision::Approve | Decision::Deny => prompt_of(services, approval, language).await?,
     };
     let Prompt {
         approval,
         browser,
-        summary,
+        text: purpose,
         details,
     } = prompt.ok_or(AnswerError::AlreadyDecided)?;
     let shown = &approval.shown;
@@ -353,7 +354,7 @@ async fn signed_text(
         device: device.id,
         application: application_identifier(shown.application.as_ref(), &services.issuer),
         application_name: &shown.application_name,
-        action: summary.as_deref(),
+        subject: purpose.statement(),
         details: &details,
         account: &shown.account,
         place: &browser.place,

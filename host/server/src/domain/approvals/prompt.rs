@@ -14,22 +14,23 @@ pub struct Prompt {
     pub approval: Approval,
     /// The waiting browser in the language of the device, which signs it.
     pub browser: BrowserContext,
-    /// The summary of the protected action in the language of the device, which signs it. `None` for a sign-in.
-    pub summary: Option<String>,
+    /// The text of the purpose in the language of the device, which signs it.
+    pub text: PurposeText,
     /// The texts of the authorization details in the language of the device, which signs them.
     pub details: Vec<String>,
 }
 
 impl Prompt {
-    /// Returns the prompt of a request in the language of the device, with the summary in the same language. The texts of
-    /// authorization details are those of the request, even if an administrator changed their types since.
-    pub fn new(approval: Approval, summary: Option<String>, language: Language) -> Self {
+    /// Returns the prompt of a request in the language of the device, with the text of its purpose in the same
+    /// language. The texts of authorization details are those of the request, even if an administrator changed their
+    /// types since.
+    pub fn new(approval: Approval, text: PurposeText, language: Language) -> Self {
         let browser = browser_words::signed_words(&approval.shown.browser, language);
         let details = approval.shown.details.in_language(language);
         Self {
             approval,
             browser,
-            summary,
+            text,
             details,
         }
     }
@@ -42,22 +43,18 @@ pub async fn prompt_of(
     approval: Approval,
     language: Language,
 ) -> Result<Option<Prompt>, InternalError> {
-    let summary = match purpose::text(services, &approval.subject, language).await? {
-        PurposeText::Standard => None,
-        PurposeText::Summary(summary) => Some(summary),
-        PurposeText::Changed => {
-            tracing::warn!(
-                approval = %approval.id,
-                "approval request ended: the summary of the protected action changed"
-            );
-            services
-                .store
-                .withdraw_approval(approval.id, services.now())
-                .await?;
-            return Ok(None);
-        }
+    let Some(text) = purpose::text(services, &approval.subject, language).await? else {
+        tracing::warn!(
+            approval = %approval.id,
+            "approval request ended: the summary of the protected action changed"
+        );
+        services
+            .store
+            .withdraw_approval(approval.id, services.now())
+            .await?;
+        return Ok(None);
     };
-    Ok(Some(Prompt::new(approval, summary, language)))
+    Ok(Some(Prompt::new(approval, text, language)))
 }
 
 /// Returns the prompts of these requests, without those that ended.

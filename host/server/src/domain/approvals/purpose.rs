@@ -1,4 +1,4 @@
-//! The purposes of approval requests: a sign-in, or a protected action.
+//! The purposes of approval requests: a sign-in, a protected action, or a back-channel request of an application.
 //!
 //! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own
 //! consequence of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the
@@ -7,19 +7,23 @@
 use crate::domain::approvals::channel;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize, with_outline};
+use crate::domain::sign_in::scope_words;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::action_approval::{ActionApproval, ActionProposal, ActionRequester};
 use assent_model::approval::{Approval, ApprovalSubject};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::authorization_details::requested::DetailsTexts;
+use assent_model::backchannel::{BackchannelRequest, BindingMessage};
+use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, Did, ReportId};
 use assent_model::language::Language;
 use assent_model::login::{Login, LoginRequest};
 use assent_model::receipt::content::ReceiptSubject;
 use assent_model::report::{NewReport, ReportSubject};
 use assent_model::secret::Digest;
+use assent_model::statement::StatementSubject;
 use assent_plugin_host::Trust;
-use assent_store::UserGuard;
+use assent_store::{BackchannelDraft, UserGuard};
 
 /// A protected action, before its approval is requested.
 pub(crate) struct RequestedAction {
@@ -31,11 +35,20 @@ pub(crate) struct RequestedAction {
     pub(crate) by: Actor,
 }
 
+/// A back-channel request, before its approval is requested.
+pub(crate) struct BackchannelQuestion {
+    /// The row.
+    pub(crate) request: BackchannelRequest,
+    /// The name of the application.
+    pub(crate) application_name: String,
+}
+
 /// The purpose of a new request.
 #[derive(Clone, Copy)]
 pub(super) enum Purpose<'a> {
     SignIn(&'a Login),
     ProtectedAction(&'a RequestedAction),
+    Backchannel(&'a BackchannelQuestion),
 }
 
 impl<'a> Purpose<'a> {
@@ -49,21 +62,65 @@ impl<'a> Purpose<'a> {
                     outline: approval.outline.clone(),
                 }
             }
+            Self::Backchannel(BackchannelQuestion { request, .. }) => {
+                ApprovalSubject::Backchannel {
+                    id: request.id,
+                    message: request.message.clone(),
+                    scopes: request.scopes.clone(),
+                }
+            }
         }
     }
 
-    /// Returns the sign-in. `None` for a protected action.
+    /// Returns the application that the request is for. `None` for the server's own pages.
+    pub(super) const fn application(self) -> Option<&'a Did> {
+        match self {
+            Self::SignIn(login) => login.request.application(),
+            Self::ProtectedAction(_) => None,
+            Self::Backchannel(question) => Some(&question.request.application),
+        }
+    }
+
+    /// Returns the expiry of the request.
+    pub(super) fn expires_at(self, services: &Services) -> Timestamp {
+        match self {
+            Self::SignIn(_) | Self::ProtectedAction(_) => {
+                services.now() + services.settings.lifetimes.approval.get()
+            }
+            Self::Backchannel(question) => question.request.expires_at,
+        }
+    }
+
+    /// Whether the user types a number. A back-channel request has a message that the user compares.
+    pub(super) const fn has_number(self) -> bool {
+        !matches!(self, Self::Backchannel(_))
+    }
+
+    /// Returns the back-channel request with the limits in force. `None` for another purpose.
+    pub(super) fn backchannel(self, services: &Services) -> Option<BackchannelDraft> {
+        let Self::Backchannel(question) = self else {
+            return None;
+        };
+        let settings = &services.settings.oidc.backchannel;
+        Some(BackchannelDraft {
+            request: question.request.clone(),
+            most_open: settings.open_requests,
+            paused_since: services.now() - settings.denial_pause.get(),
+        })
+    }
+
+    /// Returns the sign-in. `None` for another purpose.
     pub(super) const fn login(self) -> Option<&'a Login> {
         match self {
             Self::SignIn(login) => Some(login),
-            Self::ProtectedAction(_) => None,
+            Self::ProtectedAction(_) | Self::Backchannel(_) => None,
         }
     }
 
-    /// Returns the protected action. `None` for a sign-in.
+    /// Returns the protected action. `None` for another purpose.
     pub(super) const fn action(self) -> Option<&'a RequestedAction> {
         match self {
-            Self::SignIn(_) => None,
+            Self::SignIn(_) | Self::Backchannel(_) => None,
             Self::ProtectedAction(action) => Some(action),
         }
     }
@@ -75,15 +132,16 @@ impl<'a> Purpose<'a> {
                 LoginRequest::Oidc(request) => request.authorization_details.texts(),
                 LoginRequest::Saml(_) | LoginRequest::Local { .. } => DetailsTexts::default(),
             },
-            Self::ProtectedAction(_) => DetailsTexts::default(),
+            Self::ProtectedAction(_) | Self::Backchannel(_) => DetailsTexts::default(),
         }
     }
 
-    /// Returns the digest of the cookie of the waiting browser.
-    pub(super) const fn browser(self) -> Digest {
+    /// Returns the digest of the cookie of the waiting browser. No cookie has that of a back-channel request.
+    pub(super) fn browser(self) -> Digest {
         match self {
             Self::SignIn(login) => login.browser,
             Self::ProtectedAction(action) => action.approval.browser,
+            Self::Backchannel(question) => Digest::sha256(question.request.id.as_bytes()),
         }
     }
 
@@ -92,7 +150,7 @@ impl<'a> Purpose<'a> {
         match (self, scanned_by) {
             (Self::ProtectedAction(action), _) => action.by.clone(),
             (Self::SignIn(_), Some(device)) => Actor::Device(device),
-            (Self::SignIn(_), None) => application
+            (Self::SignIn(_) | Self::Backchannel(_), _) => application
                 .cloned()
                 .map_or(Actor::Server, Actor::Application),
         }
@@ -103,6 +161,7 @@ impl<'a> Purpose<'a> {
         match self {
             Self::SignIn(login) => application_name(services, login).await,
             Self::ProtectedAction(_) => Ok(services.settings.operator.clone()),
+            Self::Backchannel(question) => Ok(question.application_name.clone()),
         }
     }
 
@@ -112,7 +171,9 @@ impl<'a> Purpose<'a> {
             (Self::SignIn(login), None) => channel::trusted(&login.request),
             // The user's device began the sign-in, and the user answers there. A vendor's question would name no
             // browser.
-            (Self::SignIn(_), Some(_)) | (Self::ProtectedAction(_), _) => &[Trust::Verified],
+            (Self::SignIn(_), Some(_)) | (Self::ProtectedAction(_) | Self::Backchannel(_), _) => {
+                &[Trust::Verified]
+            }
         }
     }
 }
@@ -148,21 +209,44 @@ pub(super) async fn channels_of(
             let login = services.store.login(login, services.now()).await?;
             Ok(login.map(|login| Purpose::SignIn(&login).channels(approval.scanned_by)))
         }
-        ApprovalSubject::ProtectedAction { .. } => Ok(Some(&[Trust::Verified])),
+        ApprovalSubject::ProtectedAction { .. } | ApprovalSubject::Backchannel { .. } => {
+            Ok(Some(&[Trust::Verified]))
+        }
     }
 }
 
-/// The text of a purpose on the device, which signs it.
-pub(super) enum PurposeText {
-    /// The text that each request has.
-    Standard,
-    /// The text that each request has, and this summary.
-    Summary(String),
-    /// The summary has changed since the request.
-    Changed,
+/// The text of a purpose on the device, which signs it together with the text that each request has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PurposeText {
+    /// A sign-in has no further text.
+    SignIn,
+    /// The summary of a protected action.
+    Action(String),
+    /// A back-channel request.
+    Backchannel {
+        /// The message that the user compares.
+        message: Option<BindingMessage>,
+        /// The permissions of the scopes.
+        scopes: Vec<String>,
+    },
 }
 
-/// Returns the text of a purpose in the language of the device.
+impl PurposeText {
+    /// Returns the text in its form for the signed statement.
+    pub fn statement(&self) -> StatementSubject<'_> {
+        match self {
+            Self::SignIn => StatementSubject::SignIn,
+            Self::Action(summary) => StatementSubject::Action(summary),
+            Self::Backchannel { message, scopes } => StatementSubject::Backchannel {
+                message: message.as_ref().map_or("", BindingMessage::as_str),
+                scopes,
+            },
+        }
+    }
+}
+
+/// Returns the text of a purpose in the language of the device. Returns `None` if the summary of a protected action has
+/// changed since the request.
 ///
 /// The store has no summary of a protected action. The summary is rendered for each prompt, and must have the digest
 /// that was stored with the request. The digest differs if a name changed, the subject of the action was deleted, or
@@ -171,10 +255,19 @@ pub(super) async fn text(
     services: &Services,
     subject: &ApprovalSubject,
     language: Language,
-) -> Result<PurposeText, InternalError> {
+) -> Result<Option<PurposeText>, InternalError> {
     let id = match subject {
-        ApprovalSubject::SignIn(_) => return Ok(PurposeText::Standard),
+        ApprovalSubject::SignIn(_) => return Ok(Some(PurposeText::SignIn)),
         ApprovalSubject::ProtectedAction { id, .. } => *id,
+        ApprovalSubject::Backchannel {
+            message, scopes, ..
+        } => {
+            let words = scope_words::in_words(scopes).into_iter();
+            return Ok(Some(PurposeText::Backchannel {
+                message: message.clone(),
+                scopes: words.map(|words| words.plain(language)).collect(),
+            }));
+        }
     };
     let found = services.store.action_approval(id, services.now()).await?;
     let proposal = found.and_then(|found| found.proposal);
@@ -184,16 +277,16 @@ pub(super) async fn text(
         ..
     }) = proposal
     else {
-        return Ok(PurposeText::Changed);
+        return Ok(None);
     };
     let Ok(action) = serde_json::from_str::<ProtectedAction>(&action) else {
-        return Ok(PurposeText::Changed);
+        return Ok(None);
     };
     match summarize(&services.store, &action).await {
         Ok(summary) if summary.digest() == summary_digest => {
-            Ok(PurposeText::Summary(summary.text(language)))
+            Ok(Some(PurposeText::Action(summary.text(language))))
         }
-        Ok(_) | Err(SummaryError::Gone(_)) => Ok(PurposeText::Changed),
+        Ok(_) | Err(SummaryError::Gone(_)) => Ok(None),
         Err(SummaryError::Store(error)) => Err(error.into()),
     }
 }
@@ -203,6 +296,19 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
     match subject {
         ApprovalSubject::SignIn(_) => entry,
         ApprovalSubject::ProtectedAction { outline, .. } => with_outline(entry, outline),
+        ApprovalSubject::Backchannel {
+            id,
+            message,
+            scopes,
+        } => {
+            let entry = entry
+                .with("backchannel_request", id.to_string())
+                .with("scopes", scopes.to_string());
+            match message {
+                Some(message) => entry.personal("binding_message", message.as_str()),
+                None => entry,
+            }
+        }
     }
 }
 
@@ -211,6 +317,7 @@ pub(super) const fn receipt_subject(subject: &ApprovalSubject) -> ReceiptSubject
     match subject {
         ApprovalSubject::SignIn(_) => ReceiptSubject::SignIn,
         ApprovalSubject::ProtectedAction { .. } => ReceiptSubject::Action,
+        ApprovalSubject::Backchannel { .. } => ReceiptSubject::Backchannel,
     }
 }
 
@@ -222,20 +329,24 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
         subject: match &approval.subject {
             ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
             ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
+            ApprovalSubject::Backchannel { .. } => match &shown.application {
+                Some(application) => ReportSubject::Backchannel(application.clone()),
+                None => ReportSubject::SignIn(None),
+            },
         },
         browser: shown.browser.clone(),
     }
 }
 
 /// Ends the access with which a reported request began: the console session of a protected action, because an attacker
-/// uses the session. A caller with a token has no session, and a sign-in has none yet.
+/// uses the session. A caller with a token has no session, and a sign-in or a back-channel request has none yet.
 pub(super) async fn end_reported(
     services: &Services,
     subject: &ApprovalSubject,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
     let id = match subject {
-        ApprovalSubject::SignIn(_) => return Ok(()),
+        ApprovalSubject::SignIn(_) | ApprovalSubject::Backchannel { .. } => return Ok(()),
         ApprovalSubject::ProtectedAction { id, .. } => *id,
     };
     let found = services.store.action_approval(id, services.now()).await?;

@@ -1,8 +1,9 @@
-//! Requests for an approval: for a typed name, a QR sign-in and a protected action. Their storage, delivery and end.
+//! Requests for an approval: for a typed name, a QR sign-in, a protected action and a back-channel request. Their
+//! storage, delivery and end.
 
 use std::sync::Arc;
 
-use crate::domain::approvals::purpose::{Purpose, RequestedAction};
+use crate::domain::approvals::purpose::{BackchannelQuestion, Purpose, RequestedAction};
 use crate::domain::approvals::record::approval_entry;
 use crate::domain::approvals::{channel, send};
 use crate::domain::operations::wakeups::Wakeup;
@@ -147,6 +148,28 @@ pub(crate) async fn ask_about_action(
     open_request(services, draft, from).await
 }
 
+/// Requests the approval of a back-channel request from the devices of its user. `is_open`: whether the user may sign
+/// in to the application, below the rate limits. Otherwise no device receives the request, and it expires.
+pub(crate) async fn ask_by_backchannel(
+    services: &Arc<Services>,
+    question: &BackchannelQuestion,
+    (user, is_open): (&User, bool),
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let draft = ApprovalDraft {
+        purpose: Purpose::Backchannel(question),
+        name: &user.name,
+        known: Some(user.id),
+        user_id: is_open.then_some(user.id),
+        is_open,
+        kind: RequestKind::Backchannel,
+        scanned_by: None,
+        context: BrowserContext::default(),
+        is_same_browser: false,
+    };
+    open_request(services, draft, from).await
+}
+
 /// Waits until an approval is no longer pending: it was decided, or it expired.
 pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
     let mut listener = services.store.listen([Change::Approval(approval)]);
@@ -242,6 +265,7 @@ async fn open_request(
     let request = ApprovalRequest {
         approval: approval.clone(),
         action: purpose.action().map(|action| action.approval.clone()),
+        backchannel: purpose.backchannel(services),
         target: purpose.action().and_then(|action| action.target),
         known,
         kind,
@@ -291,10 +315,7 @@ async fn approval(
     number: MatchingNumber,
 ) -> Result<Approval, InternalError> {
     let now = services.now();
-    let application = draft
-        .purpose
-        .login()
-        .and_then(|login| login.request.application());
+    let application = draft.purpose.application();
     let application_name = draft.purpose.requester_name(services).await?;
     Ok(Approval {
         id: ApprovalId::new(now, &*services.entropy),
@@ -304,7 +325,7 @@ async fn approval(
         browser: draft.purpose.browser(),
         scanned_by: draft.scanned_by,
         is_same_browser: draft.is_same_browser,
-        number: Some(number),
+        number: draft.purpose.has_number().then_some(number),
         shown: PromptDetails {
             application: application.cloned(),
             application_name,
@@ -313,7 +334,7 @@ async fn approval(
             details: draft.purpose.details(),
         },
         requested_at: now,
-        expires_at: now + services.settings.lifetimes.approval.get(),
+        expires_at: draft.purpose.expires_at(services),
         attempts_left: NUMBER_ATTEMPTS,
         stage: ApprovalStage::Requested,
     })

@@ -15,4 +15,5 @@ pub mod login;
 pub mod passkey;
 pub mod qr_sign_in;
 pub mod repeat;
+pub mod scope_words;
 pub mod test_sign_in;

@@ -105,7 +105,11 @@ struct NewDetailsType {
     get,
     path = "/authorization-details-types",
     params(Page),
-    responses((status = 200, description = "A page of them, in the order of their names.", body = List<DetailsTypeView>))
+    responses((
+        status = 200,
+        description = "A page of them, in the order of their names.",
+        body = List<DetailsTypeView>
+    ))
 )]
 async fn list(
     State(services): State<Arc<Services>>,

@@ -49,7 +49,7 @@ struct ReportView {
     /// The device on which the user reported the request.
     device_id: String,
     kind: ReportKindView,
-    /// The application of the sign-in; `null` for the console, the portal and an action.
+    /// The application of the sign-in or of the back-channel request; `null` for the console, the portal and an action.
     application_id: Option<String>,
     /// The display name of the application.
     application_name: Option<String>,
@@ -72,6 +72,8 @@ enum ReportKindView {
     SignIn,
     /// An action in the console or the portal.
     Action,
+    /// A back-channel request of an application.
+    Backchannel,
 }
 
 /// The end of a report.
@@ -109,6 +111,7 @@ fn report_view(
     let (kind, application) = match subject {
         ReportSubject::SignIn(application) => (ReportKindView::SignIn, application),
         ReportSubject::Action => (ReportKindView::Action, None),
+        ReportSubject::Backchannel(application) => (ReportKindView::Backchannel, Some(application)),
     };
     let application_name = application.as_ref().and_then(|id| names.application(id));
     let browser = browser_words::translated_words(services, &browser, language);
@@ -161,6 +164,7 @@ async fn names(services: &Services, reports: &[Report]) -> Result<Names, Problem
         .iter()
         .filter_map(|report| match &report.content.subject {
             ReportSubject::SignIn(application) => application.clone(),
+            ReportSubject::Backchannel(application) => Some(application.clone()),
             ReportSubject::Action => None,
         });
     Ok(Names::read(services, users.collect(), applications.collect()).await?)

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use crate::domain::Services;
 use crate::domain::approvals::prompt::Prompt;
+use crate::domain::approvals::purpose::PurposeText;
 use crate::http::operations::logos;
 use assent_model::approval::ApprovalStage;
 use assent_model::id::ApprovalId;
@@ -30,16 +31,19 @@ pub(super) struct ApprovalRequest {
     #[schema(value_type = String, pattern = "^[0-9a-f]{32}$")]
     id: ApprovalId,
     application: RequestApplication,
-    /// The name that was typed in the browser.
+    /// The name that was typed in the browser, or the name of the user for whom an application asks.
     account: String,
     /// The location of the browser's IP address, in the language that `Accept-Language` prefers. The decision is sent
     /// with the same header, since the signature covers this text.
     place: String,
     /// The browser and operating system, by its own account, in the same language.
     browser: String,
-    /// The summary of the protected action, in the same language; `null` for a sign-in.
+    /// The summary of the protected action, in the same language; `null` for another request.
     #[schema(required)]
     action: Option<String>,
+    /// The back-channel request of an application; `null` for another request.
+    #[schema(required)]
+    backchannel: Option<BackchannelDetails>,
     /// The texts of the authorization details that the application asks the user to permit, in the same language;
     /// missing if there are none. The device shows each of them completely, and signs them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -53,6 +57,17 @@ pub(super) struct ApprovalRequest {
     attempts_left: u32,
     /// Whether the sign-in is in the browser that sent the call, by its cookie. The user needs no number then.
     same_browser: bool,
+}
+
+/// What a device shows and signs of a back-channel request. It has no browser, so `place` and `browser` are empty, and
+/// the user types no number.
+#[derive(Serialize, ToSchema)]
+pub(super) struct BackchannelDetails {
+    /// The message that the user compares with that of the application.
+    #[schema(required)]
+    message: Option<String>,
+    /// The permissions that the approval gives, in the same language.
+    scopes: Vec<String>,
 }
 
 /// The state of a request that is not the one that the user answered.
@@ -86,9 +101,20 @@ pub(super) fn approval_request(
     let Prompt {
         approval,
         browser: waiting,
-        summary,
+        text,
         details,
     } = prompt;
+    let (action, backchannel) = match text {
+        PurposeText::SignIn => (None, None),
+        PurposeText::Action(summary) => (Some(summary.clone()), None),
+        PurposeText::Backchannel { message, scopes } => {
+            let details = BackchannelDetails {
+                message: message.as_ref().map(|message| message.as_str().to_owned()),
+                scopes: scopes.clone(),
+            };
+            (None, Some(details))
+        }
+    };
     let shown = &approval.shown;
     let logo = shown
         .application
@@ -105,7 +131,8 @@ pub(super) fn approval_request(
         account: shown.account.clone(),
         place: waiting.place.clone(),
         browser: waiting.browser.clone(),
-        action: summary.clone(),
+        action,
+        backchannel,
         details: details.clone(),
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),

@@ -1,4 +1,5 @@
-//! The endpoints that applications call themselves: token, introspection, revocation, pushed requests.
+//! The endpoints that applications call themselves: token, introspection, revocation, pushed requests, back-channel
+//! requests.
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use crate::domain::operations::recent_requests::{self, RequestError};
 use crate::domain::operations::request_queue::Sender;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
+use crate::http::context::RequestOrigin;
 use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
@@ -29,7 +31,7 @@ use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::request_parts::{named_client, parts_of};
 use crate::oidc::tokens::{Presented, PresentedText};
-use crate::oidc::{grant, introspection, pushed_request, revocation};
+use crate::oidc::{backchannel_authentication, grant, introspection, pushed_request, revocation};
 use assent_model::id::Did;
 
 fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
@@ -123,7 +125,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 ClientEndpoint::Introspection | ClientEndpoint::Revocation => parameters
                     .get("token")
                     .and_then(|text| PresentedText::token(services, text)),
-                ClientEndpoint::PushedRequest => None,
+                ClientEndpoint::PushedRequest | ClientEndpoint::Backchannel => None,
             };
             let authenticated = client_auth::authenticate(services, call, text).await;
             if let Err(error) = &authenticated {
@@ -166,7 +168,14 @@ fn note(
         return;
     };
     match error {
-        Some(TokenError::Internal(_) | TokenError::Busy | TokenError::TooManyFailures(_)) => return,
+        Some(
+            TokenError::Internal(_)
+            | TokenError::Busy
+            | TokenError::TooManyFailures(_)
+            | TokenError::TooMany(_),
+        ) => return,
+        // The usual result of a poll would replace the other requests.
+        Some(TokenError::AuthorizationPending) => return,
         // Nothing is stored for unknown applications.
         Some(TokenError::InvalidClient { reason, .. }) if *reason == basic::UNKNOWN => return,
         _ => {}
@@ -266,6 +275,39 @@ pub(crate) async fn push(
     with_nonce(&services, client.proof.is_some(), response)
 }
 
+/// `POST /oidc/backchannel`
+pub(crate) async fn ask(
+    State(services): State<Arc<Services>>,
+    RequestOrigin(origin): RequestOrigin,
+    called: AuthenticatedForm,
+) -> Response {
+    let AuthenticatedForm {
+        client,
+        parameters,
+        headers,
+        ..
+    } = called;
+    let id = &client.application.id;
+    let accepted =
+        backchannel_authentication::accept(&services, &client, &parameters, origin).await;
+    let (endpoint, error) = (ClientEndpoint::Backchannel, accepted.as_ref().err());
+    note(
+        &services,
+        Some((id, Sender::Application)),
+        endpoint,
+        &headers,
+        &parameters,
+        error,
+    );
+    match accepted {
+        Ok(response) => never_stored(Json(response).into_response()),
+        Err(error) => {
+            log_rejection(id, endpoint, &error);
+            error_response(&services, &error)
+        }
+    }
+}
+
 /// Writes a rejected request of an authenticated client to the log. Failures of this server have a log line of
 /// their own. Earlier rejections and those by a limit have none, because any client could flood the log with them.
 fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError) {
@@ -277,6 +319,10 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
         | TokenError::Pushed { .. }
         | TokenError::InvalidScope(_)
         | TokenError::InvalidAuthorizationDetails(_)
+        | TokenError::ExpiredToken
+        | TokenError::AccessDenied(_)
+        | TokenError::UnknownUser
+        | TokenError::InvalidBindingMessage(_)
         | TokenError::UnauthorizedClient
         | TokenError::UnsupportedGrantType => {
             let (code, description) = (error.code(), error.to_string());
@@ -284,6 +330,10 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
                 ClientEndpoint::PushedRequest => tracing::info!(
                     %application, error = code, description,
                     "pushed authorization request rejected"
+                ),
+                ClientEndpoint::Backchannel => tracing::info!(
+                    %application, error = code, description,
+                    "back-channel request rejected"
                 ),
                 ClientEndpoint::Token
                 | ClientEndpoint::Introspection
@@ -296,6 +346,9 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
         TokenError::InvalidClient { .. }
         | TokenError::ApplicationDisabled
         | TokenError::TooManyFailures(_)
+        | TokenError::TooMany(_)
+        | TokenError::AuthorizationPending
+        | TokenError::SlowDown
         | TokenError::Busy
         | TokenError::Internal(_) => {}
     }
@@ -353,6 +406,9 @@ fn error_response(services: &Services, error: &TokenError) -> Response {
     let status = match error {
         TokenError::TooManyFailures(exhausted) => {
             return rate_limits::too_many_calls("failed client authentications", *exhausted);
+        }
+        TokenError::TooMany(exhausted) => {
+            return rate_limits::too_many_calls("back-channel requests", *exhausted);
         }
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
         TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,

@@ -36,6 +36,7 @@ fn endpoint(path: &str) -> EndpointGroup {
     match path {
         "/oidc/auth" => EndpointGroup::Authorization,
         "/oidc/par" => EndpointGroup::PushedRequest,
+        "/oidc/backchannel" => EndpointGroup::Backchannel,
         "/oidc/token" => EndpointGroup::Token,
         "/oidc/token/introspection" => EndpointGroup::Introspection,
         "/oidc/token/revocation" => EndpointGroup::Revocation,

@@ -10,6 +10,7 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context::Agreement;
 use crate::domain::sign_in::login::view::LoginView;
+use crate::domain::sign_in::scope_words;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -18,7 +19,7 @@ use crate::http::page_routes::Visitor;
 use crate::http::pages::{ConsentRow, Consents, Withdrawn};
 use crate::http::portal::owner::is_enough;
 use crate::http::reply::see_other;
-use crate::http::sign_in::consent::question::{in_words, shown_to};
+use crate::http::sign_in::consent::question::shown_to;
 use crate::http::sign_in::login::finish::{approved_user, finish, resumed_user};
 use crate::http::sign_in::login::leave::deny_login;
 use crate::http::sign_in::login::posted::LoginPost;
@@ -168,7 +169,7 @@ pub(crate) async fn list(
         .map(|consent| ConsentRow {
             application: consent.application_name,
             client_id: consent.application.to_string(),
-            scopes: in_words(&consent.scopes),
+            scopes: scope_words::in_words(&consent.scopes),
             offline: consent.scopes.has(Scope::OfflineAccess),
             since: Message::day(consent.granted_at),
             until: Message::day(consent.expires_at),

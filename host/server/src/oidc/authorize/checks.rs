@@ -1,16 +1,14 @@
 //! The checks of an authorization request with a known client and redirect URI, one function each.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
 use super::source::RequestSource;
 use crate::domain::Services;
 use crate::domain::approvals::channel;
-use crate::domain::keys::signing_keys;
 use crate::oidc::dpop::proof;
+use crate::oidc::id_token_hint;
 use assent_model::application::{Application, GrantType};
 use assent_model::authorization_details::requested::AuthorizationDetails;
 use assent_model::claims_request::ClaimsRequest;
@@ -346,32 +344,10 @@ impl UncheckedRequest<'_> {
         let Some(jwt) = self.parameters.get("id_token_hint") else {
             return Ok(None);
         };
-        let refused = |why: &dyn std::fmt::Display| {
-            fail(
-                AuthorizeErrorCode::InvalidRequest,
-                format!("id_token_hint is not an ID token of this server: {why}"),
-            )
-        };
-        let claims = match signing_keys::verify_own(services, jwt).await {
-            Ok(claims) => claims,
-            // The key of another issuer is unknown, too. The reason is its issuer.
-            Err(_) if is_of_other_issuer(services, jwt) => return refused(&OTHER_ISSUER),
-            Err(error) => return refused(&error),
-        };
-        if claims.get("iss") != Some(&json!(services.issuer)) {
-            return refused(&OTHER_ISSUER);
-        }
-        let client = json!(self.application.id);
-        let for_client = match claims.get("aud") {
-            Some(Value::Array(audience)) => audience.contains(&client),
-            audience => audience == Some(&client),
-        };
-        if !for_client {
-            return refused(&"its aud does not contain the client_id");
-        }
-        match claims.get("sub").and_then(Value::as_str) {
-            Some(subject) => Ok(Some(subject.to_owned())),
-            None => refused(&"it has no sub"),
+        let subject = id_token_hint::subject(services, self.application, jwt).await;
+        match subject {
+            Ok(subject) => Ok(Some(subject)),
+            Err(why) => fail(AuthorizeErrorCode::InvalidRequest, why),
         }
     }
 }
@@ -384,23 +360,6 @@ pub(super) const MUST_PUSH: &str =
 pub(super) fn must_push(services: &Services, application: &Application) -> bool {
     services.settings.oidc.require_pushed_authorization_requests
         || application.settings.require_pushed_authorization_requests
-}
-
-/// The reason to reject an ID token of another issuer.
-const OTHER_ISSUER: &str = "its iss is not this server's issuer";
-
-/// Whether a text is a JWT that names another issuer. Nothing in it is verified.
-fn is_of_other_issuer(services: &Services, jwt: &str) -> bool {
-    let payload = jwt
-        .split('.')
-        .nth(1)
-        .and_then(|payload| URL_SAFE_NO_PAD.decode(payload).ok());
-    let claims = payload.and_then(|payload| serde_json::from_slice::<Value>(&payload).ok());
-    claims
-        .as_ref()
-        .and_then(|claims| claims.get("iss"))
-        .and_then(Value::as_str)
-        .is_some_and(|issuer| issuer != services.issuer)
 }
 
 /// The maximum stored size of a request, in bytes.

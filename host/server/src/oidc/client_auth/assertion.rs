@@ -36,11 +36,13 @@ pub fn claimed_client(text: &str) -> Option<Did> {
     claims.get("sub")?.as_str()?.parse().ok()
 }
 
-/// Verifies an assertion, and records its `jti` in the replay cache.
+/// Verifies an assertion, and records its `jti` in the replay cache. `own_url` is the URL of the endpoint, if an
+/// application with the lenient rule may use it as the audience.
 pub(super) async fn verify(
     services: &Services,
     application: &Application,
     text: &str,
+    own_url: Option<&str>,
 ) -> Result<Result<(), Reason>, TokenError> {
     let settings = &application.settings;
     let verified = match &settings.authentication {
@@ -70,7 +72,7 @@ pub(super) async fn verify(
             ));
         }
     };
-    let (id, until) = match check(services, application, &claims) {
+    let (id, until) = match check(services, application, &claims, own_url) {
         Ok(checked) => checked,
         Err(reason) => return Ok(Err(reason)),
     };
@@ -124,6 +126,7 @@ fn check<'a>(
     services: &Services,
     application: &Application,
     claims: &'a Map<String, Value>,
+    own_url: Option<&str>,
 ) -> Result<(&'a str, Timestamp), Reason> {
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let moment = |name: &str| {
@@ -143,7 +146,8 @@ fn check<'a>(
     let audience = text("aud").ok_or("the client assertion's aud must be one string")?;
     let token_endpoint = format!("{}/token", services.issuer);
     let lenient = application.settings.accepts_token_endpoint_audience();
-    if audience != services.issuer && !(lenient && audience == token_endpoint) {
+    let is_endpoint = audience == token_endpoint || Some(audience) == own_url;
+    if audience != services.issuer && !(lenient && is_endpoint) {
         return Err("the client assertion's aud must be the issuer");
     }
     let expires = moment("exp").ok_or("the client assertion has no exp")?;

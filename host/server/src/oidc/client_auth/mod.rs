@@ -41,15 +41,18 @@ pub enum ClientEndpoint {
     Revocation,
     /// `/oidc/par` (RFC 9126)
     PushedRequest,
+    /// `/oidc/backchannel` (OpenID CIBA Core 1.0 section 7)
+    Backchannel,
 }
 
 impl ClientEndpoint {
     /// All endpoints.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Token,
         Self::Introspection,
         Self::Revocation,
         Self::PushedRequest,
+        Self::Backchannel,
     ];
 
     /// The path.
@@ -59,6 +62,7 @@ impl ClientEndpoint {
             Self::Introspection => "/oidc/token/introspection",
             Self::Revocation => "/oidc/token/revocation",
             Self::PushedRequest => "/oidc/par",
+            Self::Backchannel => "/oidc/backchannel",
         }
     }
 
@@ -69,6 +73,7 @@ impl ClientEndpoint {
             Self::Introspection => "introspection_endpoint",
             Self::Revocation => "revocation_endpoint",
             Self::PushedRequest => "pushed_authorization_request_endpoint",
+            Self::Backchannel => "backchannel_authentication_endpoint",
         }
     }
 
@@ -80,7 +85,9 @@ impl ClientEndpoint {
     /// Whether an application with this method may use HTTP Basic.
     fn accepts_basic(self, method: ClientAuthMethod) -> bool {
         match self {
-            Self::Token | Self::PushedRequest => method == ClientAuthMethod::ClientSecretBasic,
+            Self::Token | Self::PushedRequest | Self::Backchannel => {
+                method == ClientAuthMethod::ClientSecretBasic
+            }
             Self::Introspection | Self::Revocation => method.uses_secret(),
         }
     }
@@ -325,7 +332,12 @@ async fn verify(
         (
             Credentials::Assertion { text, .. },
             ClientAuthMethod::ClientSecretJwt | ClientAuthMethod::PrivateKeyJwt,
-        ) => assertion::verify(services, application, text).await?,
+        ) => {
+            // Profiles of back-channel clients send the URL of that endpoint (OpenID CIBA Core 1.0 section 7.1).
+            let own_url = (call.endpoint == ClientEndpoint::Backchannel)
+                .then(|| format!("{}/backchannel", services.issuer));
+            assertion::verify(services, application, text, own_url.as_deref()).await?
+        }
         (Credentials::Nothing { .. }, ClientAuthMethod::TlsClientCertificate) => {
             match &settings.authentication {
                 ClientAuthentication::TlsClientCertificate(identity) => {

@@ -1,6 +1,7 @@
 //! The grants of the token endpoint, in one file each.
 
 pub mod authorization_code;
+mod ciba;
 mod client_credentials;
 pub mod details;
 pub mod new_tokens;
@@ -49,6 +50,7 @@ pub async fn exchange(
         GrantType::ClientCredentials => {
             client_credentials::exchange(services, client, parameters).await
         }
+        GrantType::Ciba => ciba::exchange(services, client, parameters).await,
     }
 }
 
@@ -60,6 +62,6 @@ pub fn presented(services: &Services, parameters: &Parameters) -> Option<Present
         GrantType::RefreshToken => {
             PresentedText::refresh(services, parameters.get("refresh_token")?)
         }
-        GrantType::ClientCredentials => None,
+        GrantType::ClientCredentials | GrantType::Ciba => None,
     }
 }

@@ -52,8 +52,8 @@ pub async fn registration(
     found.ok_or(RegistrationError::InvalidToken)
 }
 
-/// Verifies the DPoP proof of a request with a valid token, and uses it once, on every instance. A proof is optional: the
-/// tokens of registrations are bearer tokens, and the proof binds nothing.
+/// Verifies the DPoP proof of a request with a valid token, and uses it once, on every instance. A proof is optional:
+/// the tokens of registrations are bearer tokens, and the proof binds nothing.
 ///
 /// # Errors
 /// [`RegistrationError::InvalidProof`], [`RegistrationError::UseNonce`].

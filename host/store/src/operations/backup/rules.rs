@@ -75,6 +75,10 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "an approval may have been used after the backup",
     ),
     empty(
+        "backchannel_requests",
+        "an approval may have been used after the backup",
+    ),
+    empty(
         "logins",
         "a sign-in may have been answered after the backup",
     ),

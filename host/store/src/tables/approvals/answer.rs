@@ -175,6 +175,12 @@ async fn record_answer(
         end_reported(db, &user, &kind, device, now).await?;
         report::insert(db, report, &user, device, now).await?;
     }
+    // A denial pauses the application that asked, and no request of others.
+    let is_backchannel = kind == RequestKind::Backchannel.as_str();
+    if is_backchannel && report.is_none() {
+        audit::append(db, std::slice::from_ref(&note.entry)).await?;
+        return Ok(AnswerOutcome::Counted);
+    }
     record_decision(db, &user, is_approved, note, now).await?;
     Ok(AnswerOutcome::Counted)
 }

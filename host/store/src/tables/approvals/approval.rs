@@ -5,13 +5,16 @@ use crate::engine::rows::{cell, digest, from_json, moment, parse};
 use crate::engine::sql;
 use crate::tables::administration::action_approvals::OutlineRow;
 use crate::tables::approvals::{conflict, delivery};
+use crate::tables::backchannel::request::BackchannelOutlineRow;
 use crate::{Result, Store, StoreError, audit};
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, Approver, FailureReason, MatchingNumber, RequestKind,
 };
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId, LoginId, UserId};
+use assent_model::id::{
+    ActionApprovalId, ApprovalId, BackchannelRequestId, DeviceId, LoginId, UserId,
+};
 use assent_model::statement::Decision;
 
 crate::engine::sql::row! {
@@ -19,6 +22,7 @@ crate::engine::sql::row! {
         id: String,
         login_id: Option<String>,
         action_approval_id: Option<String>,
+        backchannel_id: Option<String>,
         user_id: Option<String>,
         name_digest: String,
         browser: String,
@@ -37,16 +41,18 @@ crate::engine::sql::row! {
         channel: Option<String>,
         conflicted: i64,
         outline: OutlineRow,
+        backchannel: BackchannelOutlineRow,
     }
 }
 
-/// Reads approvals, each with the outline of its protected action.
+/// Reads approvals, each with the outline of its protected action or back-channel request.
 macro_rules! approvals_where {
     ($condition:literal) => {
         sql::statement!(
             "SELECT ",
             ApprovalRow::COLUMNS,
             " FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
+             LEFT JOIN backchannel_requests ON backchannel_requests.id = approvals.backchannel_id
              WHERE ",
             $condition
         )
@@ -76,15 +82,20 @@ impl ApprovalRow {
 
 impl ApprovalRow {
     fn subject(&self) -> Result<ApprovalSubject> {
-        match (&self.login_id, &self.action_approval_id) {
-            (Some(login), None) => {
+        match (
+            &self.login_id,
+            &self.action_approval_id,
+            &self.backchannel_id,
+        ) {
+            (Some(login), None, None) => {
                 let login = parse(login, cell("approvals", "login_id", &self.id))?;
                 Ok(ApprovalSubject::SignIn(login))
             }
-            (None, Some(action)) => Ok(ApprovalSubject::ProtectedAction {
+            (None, Some(action), None) => Ok(ApprovalSubject::ProtectedAction {
                 id: parse(action, cell("approvals", "action_approval_id", &self.id))?,
                 outline: self.outline.outline(action)?,
             }),
+            (None, None, Some(request)) => self.backchannel.subject(request),
             _ => Err(cell("approvals", "login_id", &self.id).unexpected()),
         }
     }
@@ -141,11 +152,11 @@ impl TryFrom<ApprovalRow> for Approval {
 }
 
 impl Store {
-    /// Up to `limit` requests for sign-ins on users' devices that were cancelled, or have expired at `now`, and are not
-    /// recorded. Retention deletes requests soon, so they are few.
+    /// Up to `limit` requests of applications on users' devices that were cancelled, or have expired at `now`, and are
+    /// not recorded. Retention deletes requests soon, so they are few.
     pub async fn unrecorded_ends(&self, now: Timestamp, limit: u32) -> Result<Vec<Approval>> {
         sql::query_as::<ApprovalRow>(approvals_where!(
-            "approvals.login_id IS NOT NULL AND approvals.user_id IS NOT NULL AND approvals.end_recorded = 0
+            "approvals.action_approval_id IS NULL AND approvals.user_id IS NOT NULL AND approvals.end_recorded = 0
              AND (approvals.state = 'cancelled' OR approvals.state = 'requested' AND approvals.expires_at <= $1)
              ORDER BY approvals.id LIMIT $2"
         ))
@@ -199,6 +210,17 @@ impl Store {
     pub async fn approval_of_action(&self, action: ActionApprovalId) -> Result<Option<Approval>> {
         sql::query_as::<ApprovalRow>(approvals_where!("approvals.action_approval_id = $1"))
             .bind(action.to_string())
+            .fetch_value(self.readers.lookups())
+            .await
+    }
+
+    /// The approval of a back-channel request.
+    pub async fn approval_of_backchannel(
+        &self,
+        request: BackchannelRequestId,
+    ) -> Result<Option<Approval>> {
+        sql::query_as::<ApprovalRow>(approvals_where!("approvals.backchannel_id = $1"))
+            .bind(request.to_string())
             .fetch_value(self.readers.lookups())
             .await
     }

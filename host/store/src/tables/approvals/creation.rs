@@ -12,7 +12,8 @@ use crate::tables::approvals::request::{
     ApprovalRequest, RefusedRequest, UnexpiredRequest, lock_and_read, subjects,
 };
 use crate::tables::approvals::{conflict, delivery, dispatch, limit, repeat};
-use crate::{Result, Store, StoreError};
+use crate::tables::backchannel::request as backchannel;
+use crate::{Result, Store, StoreError, audit};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::change::Change;
 use assent_model::id::{LoginId, UserId};
@@ -96,21 +97,11 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
             return reject(db, &unexpired, request).await;
         }
     };
-    match (&approval.subject, &request.action) {
-        (ApprovalSubject::SignIn(login), None) => {
-            if !claim_login(db, *login, request).await? {
-                return Ok(RequestOutcome::NotOpen);
-            }
-        }
-        (ApprovalSubject::ProtectedAction { id, .. }, Some(action)) if *id == action.id => {
-            action_approvals::insert(db, action).await?;
-        }
-        _ => {
-            return Err(StoreError::Internal(
-                "the subject and the action of an approval request do not match",
-            ));
-        }
-    }
+    let is_paused = match store_subject(db, request).await? {
+        SubjectOutcome::NotOpen => return Ok(RequestOutcome::NotOpen),
+        SubjectOutcome::Stored => false,
+        SubjectOutcome::Paused => true,
+    };
     let replaced = replace(db, request).await?;
     let pending: Vec<&UnexpiredRequest> = unexpired
         .iter()
@@ -122,7 +113,7 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
         false => Vec::new(),
     };
     let conflict = conflict::find_conflict(&unexpired, &refusals, request);
-    let is_sent = conflict.is_none() && limit::has_place(&pending, request);
+    let is_sent = conflict.is_none() && !is_paused && limit::has_place(&pending, request);
     let (reached, is_held) = insert(db, request, number, is_sent).await?;
     if let Some(conflict) = conflict {
         conflict::end_requests(
@@ -143,8 +134,53 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     if is_held {
         entry = entry.with("held", true);
     }
-    repeat::append(db, &entry, approval.name_digest).await?;
+    match request.kind {
+        // The limits of applications bound these entries.
+        RequestKind::Backchannel => audit::append_if_about_user(db, &entry, true).await?,
+        _ => repeat::append(db, &entry, approval.name_digest).await?,
+    }
     Ok(reached.map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted))
+}
+
+/// The outcome of the store of a request's subject.
+enum SubjectOutcome {
+    /// The login was answered, or waits for another request.
+    NotOpen,
+    /// The subject has this request.
+    Stored,
+    /// The same, but a denial has paused the application for the user.
+    Paused,
+}
+
+/// Assigns the request to its login, or adds the row of its protected action or of its back-channel request.
+async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result<SubjectOutcome> {
+    let subject = &request.approval.subject;
+    match (subject, &request.action, &request.backchannel) {
+        (ApprovalSubject::SignIn(login), None, None) => {
+            Ok(match claim_login(db, *login, request).await? {
+                true => SubjectOutcome::Stored,
+                false => SubjectOutcome::NotOpen,
+            })
+        }
+        (ApprovalSubject::ProtectedAction { id, .. }, Some(action), None) if *id == action.id => {
+            action_approvals::insert(db, action).await?;
+            Ok(SubjectOutcome::Stored)
+        }
+        (ApprovalSubject::Backchannel { id, .. }, None, Some(draft)) if *id == draft.request.id => {
+            let (request, since) = (&draft.request, draft.paused_since);
+            let application = &request.application;
+            let is_paused =
+                backchannel::was_denied(db, request.user_id, application, since).await?;
+            backchannel::insert(db, request).await?;
+            Ok(match is_paused {
+                true => SubjectOutcome::Paused,
+                false => SubjectOutcome::Stored,
+            })
+        }
+        _ => Err(StoreError::Internal(
+            "the subject of an approval request does not match its row",
+        )),
+    }
 }
 
 /// Records the changes of the request. A request that reaches no device has the same number of changes, so that the
@@ -235,22 +271,23 @@ async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<S
 async fn insert(
     db: &mut Connection,
     request: &ApprovalRequest,
-    number: MatchingNumber,
+    number: Option<MatchingNumber>,
     is_sent: bool,
 ) -> Result<(Option<String>, bool)> {
     let approval = &request.approval;
     let user = approval.user_id.filter(|_| is_sent);
-    let (login, action) = match &approval.subject {
-        ApprovalSubject::SignIn(login) => (Some(login.to_string()), None),
-        ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string())),
+    let (login, action, backchannel) = match &approval.subject {
+        ApprovalSubject::SignIn(login) => (Some(login.to_string()), None, None),
+        ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string()), None),
+        ApprovalSubject::Backchannel { id, .. } => (None, None, Some(id.to_string())),
     };
     let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(
         "INSERT INTO approvals (id, login_id, action_approval_id, user_id, held_for, name_digest, number, prompt,
                                 requested_at, expires_at, attempts_left, state, application_id, scanned_by, kind,
-                                browser, named_user, without_binding, same_browser)
+                                browser, named_user, without_binding, same_browser, backchannel_id)
          SELECT $1, $2, $16, CASE WHEN recipient.is_held = 1 THEN NULL ELSE $3 END,
                 CASE WHEN recipient.is_held = 1 THEN $3 ELSE NULL END, $4, $5, $6, $7, $8, $9, 'requested', $10, $11,
-                $12, $13, $14, $15, $17
+                $12, $13, $14, $15, $17, $18
          FROM (SELECT CASE WHEN CAST($11 AS TEXT) IS NULL
                             AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
                                         WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN 1
@@ -261,7 +298,7 @@ async fn insert(
     .bind(login)
     .bind(user.map(|id| id.to_string()))
     .bind(approval.name_digest.to_text())
-    .bind(number.to_string())
+    .bind(number.map(|number| number.to_string()))
     .bind(to_json(&approval.shown)?)
     .bind(approval.requested_at.millis())
     .bind(approval.expires_at.millis())
@@ -274,6 +311,7 @@ async fn insert(
     .bind(request.without_binding)
     .bind(action)
     .bind(approval.is_same_browser)
+    .bind(backchannel)
     .fetch_one(db)
     .await?;
     Ok((reached, held_for.is_some()))

@@ -1,7 +1,7 @@
 //! The limits of each kind of request: the pending requests of a user, the unexpired ones, and the requests that a new
 //! one replaces.
 
-use crate::tables::approvals::request::{ApprovalRequest, UnexpiredRequest};
+use crate::tables::approvals::request::{ApprovalRequest, BackchannelDraft, UnexpiredRequest};
 use assent_model::approval::{MatchingNumber, RequestKind};
 
 /// The most pending requests of a user from unknown browsers, by typed names.
@@ -26,6 +26,7 @@ pub(super) enum RequestLimit {
     TypedPerName,
     TypedPerUser,
     KnownPerUser,
+    Backchannel,
     Numbers,
 }
 
@@ -36,6 +37,7 @@ impl RequestLimit {
             Self::TypedPerName => "30 unexpired requests of one typed name from unknown browsers",
             Self::TypedPerUser => "60 unexpired requests of one user from unknown browsers",
             Self::KnownPerUser => "15 unexpired requests of one user from known browsers",
+            Self::Backchannel => "oidc.backchannel.open_requests of one application for one user",
             Self::Numbers => "the matching numbers that no unexpired request has",
         }
     }
@@ -52,14 +54,20 @@ pub(super) fn is_typed(kind: &str) -> bool {
     .any(|one| one.as_str() == kind)
 }
 
-/// The first number that no unexpired request of the user or name has.
+/// The first number that no unexpired request of the user or name has. A back-channel request has none.
 ///
 /// # Errors
 /// The limit, if there are too many requests.
 pub(super) fn free_number(
     unexpired: &[UnexpiredRequest],
     request: &ApprovalRequest,
-) -> std::result::Result<MatchingNumber, RequestLimit> {
+) -> std::result::Result<Option<MatchingNumber>, RequestLimit> {
+    if let Some(draft) = &request.backchannel {
+        return match has_backchannel_place(unexpired, draft) {
+            true => Ok(None),
+            false => Err(RequestLimit::Backchannel),
+        };
+    }
     if request.kind == RequestKind::Typed {
         let name = request.approval.name_digest.to_text();
         let typed = || {
@@ -100,16 +108,32 @@ pub(super) fn free_number(
             .all(|other| other.number.as_deref() != Some(number.as_str()))
     };
     let number = request.numbers.iter().copied().find(is_free);
-    number.ok_or(RequestLimit::Numbers)
+    number.map(Some).ok_or(RequestLimit::Numbers)
+}
+
+/// Whether the application may have another open request for the user. Requests that reach no device count too, because
+/// the application must not learn which ones do.
+fn has_backchannel_place(unexpired: &[UnexpiredRequest], draft: &BackchannelDraft) -> bool {
+    let application = draft.request.application.to_string();
+    let is_open = |other: &&UnexpiredRequest| {
+        other.is_kind(RequestKind::Backchannel)
+            && other.application_id.as_deref() == Some(application.as_str())
+            && matches!(other.state.as_str(), "requested" | "withdrawn" | "reported")
+    };
+    let open = unexpired.iter().filter(is_open).count();
+    u32::try_from(open).is_ok_and(|open| open < draft.most_open)
 }
 
 /// Whether the user's devices have room for the request. A held request takes a place too, because it is sent later.
-/// QR sign-ins and protected actions always have a place.
+/// QR sign-ins and protected actions always have a place. So do back-channel requests, whose applications have limits
+/// of their own.
 pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
     let (kinds, most) = match request.kind {
         RequestKind::Typed | RequestKind::StaleBrowser => (UNKNOWN, PENDING_TYPED),
         RequestKind::KnownBrowser => (&[RequestKind::KnownBrowser][..], PENDING_KNOWN),
-        RequestKind::Qr | RequestKind::Action | RequestKind::Passkey => return true,
+        RequestKind::Qr | RequestKind::Action | RequestKind::Passkey | RequestKind::Backchannel => {
+            return true;
+        }
     };
     let user = request
         .approval
@@ -152,5 +176,7 @@ pub(super) fn replaced_requests(request: &ApprovalRequest) -> Option<(&'static s
         RequestKind::Action => Some((replace_of_user!("action"), user.unwrap_or(name))),
         // No device receives a request for a passkey: see `passkey_sign_ins`.
         RequestKind::Passkey => None,
+        // An application ends its request by letting it expire.
+        RequestKind::Backchannel => None,
     }
 }

@@ -19,6 +19,7 @@ use assent_model::report::{NewReport, Report, ReportSettlement, ReportSubject};
 
 const SIGN_IN: &str = "sign-in";
 const ACTION: &str = "action";
+const BACKCHANNEL: &str = "backchannel";
 /// This text is greater than each id.
 const LAST_ID: &str = "g";
 
@@ -87,6 +88,9 @@ impl TryFrom<ReportRow> for Report {
                 subject: match row.kind.as_str() {
                     SIGN_IN => ReportSubject::SignIn(application),
                     ACTION => ReportSubject::Action,
+                    BACKCHANNEL => ReportSubject::Backchannel(
+                        application.ok_or(cell("application_id").unexpected())?,
+                    ),
                     _ => return Err(cell("kind").unexpected()),
                 },
                 browser: BrowserContext {
@@ -114,6 +118,7 @@ pub(crate) async fn insert(
     let (kind, application) = match &report.subject {
         ReportSubject::SignIn(application) => (SIGN_IN, application.as_ref()),
         ReportSubject::Action => (ACTION, None),
+        ReportSubject::Backchannel(application) => (BACKCHANNEL, Some(application)),
     };
     sql::query(
         "INSERT INTO reports (id, user_id, device_id, kind, application_id, requested_from, requested_with, reported_at)

@@ -6,6 +6,7 @@ use crate::{Result, UserGuard};
 use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{Approval, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
+use assent_model::backchannel::BackchannelRequest;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::secret::Digest;
@@ -15,8 +16,10 @@ use assent_model::secret::Digest;
 pub struct ApprovalRequest {
     /// The approval. One of `numbers` becomes its number.
     pub approval: Approval,
-    /// The row of the protected action; `None` for a sign-in.
+    /// The row of the protected action; `None` for another subject.
     pub action: Option<ActionApproval>,
+    /// The back-channel request with its limits; `None` for another subject.
+    pub backchannel: Option<BackchannelDraft>,
     /// The target user of the protected action, as named in its summary.
     pub target: Option<UserGuard>,
     /// The user of the name, even if the request is not sent.
@@ -31,6 +34,17 @@ pub struct ApprovalRequest {
     pub numbers: Vec<MatchingNumber>,
     /// The entry for the audit log, written if it is about a user.
     pub entry: Entry,
+}
+
+/// A back-channel request before it is stored, with the limits that depend on earlier requests.
+#[derive(Clone, Debug)]
+pub struct BackchannelDraft {
+    /// The row.
+    pub request: BackchannelRequest,
+    /// The most open requests of the application for the user.
+    pub most_open: u32,
+    /// A denial at this time or later pauses the application for the user: no device receives the request.
+    pub paused_since: Timestamp,
 }
 
 /// A request with a typed name that a limit rejected.
@@ -92,6 +106,7 @@ crate::engine::sql::row! {
         pub(crate) held_for: Option<String>,
         pub(crate) name_digest: String,
         pub(crate) browser: String,
+        pub(crate) application_id: Option<String>,
         pub(crate) without_binding: i64,
         pub(crate) conflicted: i64,
     }
@@ -139,7 +154,8 @@ pub(crate) async fn lock_and_read(
         lock_subject(db, subject, now).await?;
     }
     let rows = sql::query_as(
-        "SELECT id, number, kind, state, user_id, held_for, name_digest, browser, without_binding, conflicted
+        "SELECT id, number, kind, state, user_id, held_for, name_digest, browser, application_id, without_binding,
+                conflicted
          FROM approvals
          WHERE (named_user = $1 OR name_digest = $2) AND expires_at > $3",
     )

@@ -7,6 +7,7 @@ use crate::engine::sql::{Connection, Query};
 
 use crate::engine::batch::bulk_sql::{BulkSql, MOST, first_of_each};
 use crate::engine::rows::{Cell, cell, parse};
+use crate::tables::tokens::TokenFamily;
 use crate::{Result, Store, StoreError};
 use assent_model::id::{Did, UserId};
 use assent_model::name::{is_same_name, name_key};
@@ -117,6 +118,25 @@ pub(crate) async fn join_applications(db: &mut Connection, codes: &[&CodeGrant])
         }
         query.execute(&mut *db).await?;
     }
+    Ok(())
+}
+
+/// Stores that the application of a grant without a code participates in its session, with this `sub`.
+pub(crate) async fn join_application(
+    db: &mut Connection,
+    family: &TokenFamily,
+    subject: &str,
+) -> Result<()> {
+    sql::query(
+        "INSERT INTO session_applications (sid, application_id, user_id, subject) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (sid, application_id) DO NOTHING",
+    )
+    .bind(&family.context.sid)
+    .bind(family.application.to_string())
+    .bind(family.subject.user_id.to_string())
+    .bind(subject.to_owned())
+    .execute(db)
+    .await?;
     Ok(())
 }
 

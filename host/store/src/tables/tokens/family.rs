@@ -22,7 +22,7 @@ pub(crate) const PRESENTED_CODE: &str = sql::statement!(
     ", v.column2 AS caller_id, c.version AS caller_version, c.updated_at AS caller_updated_at,
         (SELECT MAX(epoch) FROM token_epochs) AS epoch
     FROM (VALUES {($, $)}) AS v
-    JOIN token_families ON token_families.id = v.column1
+    JOIN token_families ON token_families.id = v.column1 AND token_families.code_digest IS NOT NULL
     LEFT JOIN applications c ON c.id = v.column2"
 );
 

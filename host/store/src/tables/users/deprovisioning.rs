@@ -21,12 +21,15 @@ use assent_model::user::LifecycleState;
 /// The longest lifetime of an authorization code.
 const LONGEST_CODE: Duration = Duration::from_secs(600);
 
-/// The condition for an approval that no browser has used yet.
+/// The condition for an approval that neither a browser nor an application has used yet.
 pub(crate) const IS_UNUSED: &str = "approvals.state = 'approved'
        AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
             OR EXISTS (SELECT 1 FROM action_approvals
                        WHERE action_approvals.id = approvals.action_approval_id
-                         AND action_approvals.claimed_at IS NULL))";
+                         AND action_approvals.claimed_at IS NULL)
+            OR EXISTS (SELECT 1 FROM backchannel_requests
+                       WHERE backchannel_requests.id = approvals.backchannel_id
+                         AND backchannel_requests.claimed_at IS NULL))";
 
 /// Withdraws the unused approvals of a user.
 const WITHDRAW_UNUSED: &str = sql::statement!(

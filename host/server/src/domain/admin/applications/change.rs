@@ -288,8 +288,8 @@ fn sender_constraint(
     }
 }
 
-/// Rejects a change that begins to need client certificates on a server that receives none. A setting of an earlier time
-/// stays, so that an administrator can change the others.
+/// Rejects a change that begins to need client certificates on a server that receives none. A setting of an earlier
+/// time stays, so that an administrator can change the others.
 fn must_receive_certificates(
     services: &Services,
     before: &OidcSettings,
@@ -316,6 +316,14 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
         return Err(invalid(
             "admin_scopes",
             "expected a web application with the grant type client_credentials",
+        ));
+    }
+    if settings.grant_types.contains(&GrantType::Ciba)
+        && !settings.application_type.is_confidential()
+    {
+        return Err(invalid(
+            "grant_types",
+            "only a web application, which authenticates itself, may have urn:openid:params:grant-type:ciba",
         ));
     }
     if settings.lenient_assertion_audience && settings.is_service_account() {

@@ -85,9 +85,8 @@ pub async fn client_registration(
 /// registration access token.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] if the metadata exceeds the limits of the token or a rule of the admin API, or the logo cannot
-/// be fetched;
-/// [`AdminError::Forbidden`] if a quota of the token is exhausted.
+/// [`AdminError::Invalid`] if the metadata exceeds the limits of the token or a rule of the admin API, or the logo
+/// cannot be fetched; [`AdminError::Forbidden`] if a quota of the token is exhausted.
 pub async fn register_client(
     services: &Arc<Services>,
     token: &RegistrationToken,

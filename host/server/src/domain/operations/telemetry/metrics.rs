@@ -75,6 +75,7 @@ impl Default for SubjectMetrics {
 pub struct ApprovalMetrics {
     sign_ins: SubjectMetrics,
     actions: SubjectMetrics,
+    backchannel: SubjectMetrics,
 }
 
 impl ApprovalMetrics {
@@ -82,6 +83,7 @@ impl ApprovalMetrics {
         match subject {
             ApprovalSubject::SignIn(_) => &self.sign_ins,
             ApprovalSubject::ProtectedAction { .. } => &self.actions,
+            ApprovalSubject::Backchannel { .. } => &self.backchannel,
         }
     }
 
@@ -105,6 +107,7 @@ impl ApprovalMetrics {
         let subjects = [
             ("sign_in", &self.sign_ins),
             ("protected_action", &self.actions),
+            ("backchannel", &self.backchannel),
         ];
         let label = |subject: &str| ("subject", subject.to_owned());
         let requested = subjects.map(|(subject, metrics)| {

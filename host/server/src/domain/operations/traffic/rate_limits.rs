@@ -4,18 +4,20 @@
 
 pub mod keys;
 pub mod limit;
+pub mod polls;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::config::{Rate, RateLimits};
+use crate::config::{Backchannel, Rate, RateLimits};
 use assent_model::id::{DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId};
 use assent_store::OpenSignIns;
 
 use keys::{BrowserKey, CallerKey, LimitKey, Network, TypedName};
 use limit::{ConcurrencyLimit, Limit};
+use polls::PollIntervals;
 
 /// The rate limit of tests of candidate plugins.
 const CANDIDATES: Rate = Rate {
@@ -91,6 +93,12 @@ pub struct RateLimiters {
     pub token_requests_per_ip: Limit<Network>,
     /// Failed client authentications.
     pub client_auth_failures: Limit<(Did, Network)>,
+    /// Back-channel requests of one application.
+    pub backchannel_per_client: Limit<Did>,
+    /// Back-channel requests that reach the devices of one user.
+    pub backchannel_per_user: Limit<UserId>,
+    /// The polls of back-channel requests.
+    pub backchannel_polls: PollIntervals,
     /// Calls of the authenticator API with an invalid credential.
     pub authenticator_failures: Limit<Network>,
     /// Calls of the admin API with an invalid credential.
@@ -130,7 +138,7 @@ pub struct RateLimiters {
 
 impl RateLimiters {
     /// Returns the limiters with the limits of the settings.
-    pub fn new(settings: RateLimits) -> Self {
+    pub fn new(settings: RateLimits, backchannel: Backchannel) -> Self {
         Self {
             login_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
             sign_out_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
@@ -161,6 +169,15 @@ impl RateLimiters {
                 settings.token_requests_per_ip,
             ),
             client_auth_failures: Limit::new("client_auth_failures", settings.client_auth_failures),
+            backchannel_per_client: Limit::new(
+                "backchannel_requests_per_client",
+                backchannel.requests_per_client,
+            ),
+            backchannel_per_user: Limit::new(
+                "backchannel_requests_per_user",
+                backchannel.requests_per_user,
+            ),
+            backchannel_polls: PollIntervals::new(backchannel.interval.get()),
             authenticator_failures: Limit::new(
                 "unauthenticated_requests",
                 settings.unauthenticated_requests,
@@ -212,6 +229,8 @@ impl RateLimiters {
             self.registrations_per_token.rejections(),
             self.token_requests_per_ip.rejections(),
             self.client_auth_failures.rejections(),
+            self.backchannel_per_client.rejections(),
+            self.backchannel_per_user.rejections(),
             self.authenticator_failures.rejections(),
             self.admin_failures.rejections(),
             self.recovery_failures.rejections(),
@@ -318,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_gateway_may_introspect_a_thousand_tokens_a_second() {
-        let limits = RateLimiters::new(RateLimits::default());
+        let limits = RateLimiters::new(RateLimits::default(), Backchannel::default());
         let gateway = Network::from(Some("192.0.2.1".parse::<IpAddr>().unwrap()));
         for millis in 0..60_000 {
             assert_eq!(

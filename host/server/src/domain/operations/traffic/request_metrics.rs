@@ -38,6 +38,8 @@ pub enum EndpointGroup {
     Revocation,
     /// Pushed authorization requests.
     PushedRequest,
+    /// Back-channel authentication requests.
+    Backchannel,
     /// Dynamic client registration.
     Registration,
     /// The pages of a sign-in, a recovery and a sign-out.

@@ -6,6 +6,7 @@ use axum::response::Response;
 use url::Url;
 
 use crate::domain::sign_in::login::AuthenticatedUser;
+use crate::domain::sign_in::scope_words::{second_words_of, words_of};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
@@ -140,29 +141,4 @@ fn with_values(scopes: &Scopes, user: &User) -> Vec<Message> {
         iter::once(first).chain(second_words_of(scope))
     });
     words.collect()
-}
-
-pub(super) fn in_words(scopes: &Scopes) -> Vec<Message> {
-    let words = scopes
-        .iter()
-        .flat_map(|scope| iter::once(words_of(scope)).chain(second_words_of(scope)));
-    words.collect()
-}
-
-/// Describes the permission of a scope.
-const fn words_of(scope: Scope) -> Message {
-    match scope {
-        Scope::OpenId => Message::new("scope-openid"),
-        Scope::Profile => Message::new("scope-profile"),
-        Scope::Email => Message::new("scope-email"),
-        Scope::Phone => Message::new("scope-phone"),
-        Scope::Address => Message::new("scope-address"),
-        Scope::Groups => Message::new("scope-groups"),
-        Scope::OfflineAccess => Message::new("scope-offline-access"),
-    }
-}
-
-/// The second description of a scope: `profile` is about the user's profile and about the account in the application.
-fn second_words_of(scope: Scope) -> Option<Message> {
-    (scope == Scope::Profile).then(|| Message::new("scope-account"))
 }

@@ -527,7 +527,12 @@ async fn claim_login(
     Ok(query.exists(db).await?)
 }
 
-async fn begin_session(db: &mut Connection, new: &NewSession, now: Timestamp) -> Result<()> {
+/// Begins a session, and ends the earlier one of its browser.
+pub(crate) async fn begin_session(
+    db: &mut Connection,
+    new: &NewSession,
+    now: Timestamp,
+) -> Result<()> {
     if let Some(old) = new.replaces {
         sessions::replace(db, old, Some(&new.session), now).await?;
     }
@@ -552,7 +557,12 @@ async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
     }
 }
 
-async fn insert_record(db: &mut Connection, record: &SignInRecord, now: Timestamp) -> Result<()> {
+/// Stores the further records of a sign-in.
+pub(crate) async fn insert_record(
+    db: &mut Connection,
+    record: &SignInRecord,
+    now: Timestamp,
+) -> Result<()> {
     audit::append(db, &record.entries).await?;
     if let Some(entry) = &record.activated {
         accounts::activate_account(db, entry).await?;

@@ -21,8 +21,8 @@ pub trait LimitKey: Sized {
 
 impl LimitKey for () {}
 impl LimitKey for UserId {}
-impl LimitKey for DeviceId {}
 impl LimitKey for Did {}
+impl LimitKey for DeviceId {}
 impl LimitKey for RegistrationTokenId {}
 impl LimitKey for FamilyId {}
 impl LimitKey for SessionId {}
@@ -107,13 +107,13 @@ impl LoggedKey for UserId {
     }
 }
 
-impl LoggedKey for DeviceId {
+impl LoggedKey for Did {
     fn log_text(&self) -> String {
         self.to_string()
     }
 }
 
-impl LoggedKey for Did {
+impl LoggedKey for DeviceId {
     fn log_text(&self) -> String {
         self.to_string()
     }

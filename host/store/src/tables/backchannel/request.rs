@@ -1,0 +1,150 @@
+//! The rows of back-channel requests. The approval of a request refers to its row.
+
+use crate::engine::rows::{cell, digest, moment, parse};
+use crate::engine::sql;
+use crate::engine::sql::Connection;
+use crate::{Result, Store, StoreError};
+use assent_model::approval::ApprovalSubject;
+use assent_model::backchannel::{BackchannelRequest, BindingMessage};
+use assent_model::clock::Timestamp;
+use assent_model::id::{BackchannelRequestId, Did, UserId};
+use assent_model::scope::Scopes;
+
+crate::engine::sql::row! {
+    struct BackchannelRow of backchannel_requests {
+        id: String,
+        digest: String,
+        application_id: String,
+        user_id: String,
+        outline: BackchannelOutlineRow,
+        requested_at: i64,
+        expires_at: i64,
+        claimed_at: Option<i64>,
+    }
+}
+
+crate::engine::sql::row! {
+    /// What the device shows of a back-channel request; NULL for an approval with another subject.
+    pub(crate) struct BackchannelOutlineRow of backchannel_requests {
+        binding_message: Option<String>,
+        scopes: Option<String>,
+    }
+}
+
+impl BackchannelOutlineRow {
+    fn message(&self, id: &str) -> Result<Option<BindingMessage>> {
+        let message = self.binding_message.as_deref().map(BindingMessage::parse);
+        message
+            .transpose()
+            .map_err(|_| cell("backchannel_requests", "binding_message", id).unexpected())
+    }
+
+    fn scopes(&self, id: &str) -> Result<Scopes> {
+        let scopes = self.scopes.as_deref();
+        let unexpected = || cell("backchannel_requests", "scopes", id).unexpected();
+        Ok(Scopes::parse_known(scopes.ok_or_else(unexpected)?))
+    }
+
+    /// The subject of the approval of the request with this id.
+    pub(crate) fn subject(&self, id: &str) -> Result<ApprovalSubject> {
+        Ok(ApprovalSubject::Backchannel {
+            id: parse(id, cell("backchannel_requests", "id", id))?,
+            message: self.message(id)?,
+            scopes: self.scopes(id)?,
+        })
+    }
+}
+
+impl TryFrom<BackchannelRow> for BackchannelRequest {
+    type Error = StoreError;
+    fn try_from(row: BackchannelRow) -> Result<Self> {
+        let place = |column| cell("backchannel_requests", column, &row.id);
+        Ok(Self {
+            id: parse(&row.id, place("id"))?,
+            digest: digest(&row.digest, place("digest"))?,
+            application: parse(&row.application_id, place("application_id"))?,
+            user_id: parse(&row.user_id, place("user_id"))?,
+            scopes: row.outline.scopes(&row.id)?,
+            message: row.outline.message(&row.id)?,
+            requested_at: moment(row.requested_at),
+            expires_at: moment(row.expires_at),
+            is_claimed: row.claimed_at.is_some(),
+        })
+    }
+}
+
+/// Adds a row, to which the approval request refers.
+pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) -> Result<()> {
+    sql::query(
+        "INSERT INTO backchannel_requests (id, digest, application_id, user_id, scopes, binding_message, requested_at,
+                                           expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(request.id.to_string())
+    .bind(request.digest.to_text())
+    .bind(request.application.to_string())
+    .bind(request.user_id.to_string())
+    .bind(request.scopes.to_string())
+    .bind(request.message.as_ref().map(|message| message.as_str().to_owned()))
+    .bind(request.requested_at.millis())
+    .bind(request.expires_at.millis())
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Whether the user denied a request of this application at `since` or later.
+pub(crate) async fn was_denied(
+    db: &mut Connection,
+    user: UserId,
+    application: &Did,
+    since: Timestamp,
+) -> Result<bool> {
+    // A decision is not later than the expiry, which the index has.
+    Ok(sql::query(
+        "SELECT 1 FROM approvals
+         WHERE named_user = $1 AND expires_at >= $3 AND kind = 'backchannel' AND application_id = $2
+           AND state = 'denied' AND decided_at >= $3 LIMIT 1",
+    )
+    .bind(user.to_string())
+    .bind(application.to_string())
+    .bind(since.millis())
+    .exists(db)
+    .await?)
+}
+
+impl Store {
+    /// The back-channel request with this id. It may have expired.
+    pub async fn backchannel_request(
+        &self,
+        id: BackchannelRequestId,
+    ) -> Result<Option<BackchannelRequest>> {
+        sql::query_as::<BackchannelRow>(sql::statement!(
+            "SELECT ",
+            BackchannelRow::COLUMNS,
+            " FROM backchannel_requests WHERE id = $1"
+        ))
+        .bind(id.to_string())
+        .fetch_value(self.readers.lookups())
+        .await
+    }
+
+    /// The user of an open session in which the application received this `sub`. It finds users whose `sub` differs by
+    /// application.
+    pub async fn user_of_subject(
+        &self,
+        application: &Did,
+        subject: &str,
+    ) -> Result<Option<UserId>> {
+        let found: Option<(String,)> = sql::query_as(
+            "SELECT user_id FROM session_applications WHERE application_id = $1 AND subject = $2 LIMIT 1",
+        )
+        .bind(application.to_string())
+        .bind(subject.to_owned())
+        .fetch_optional(self.readers.lookups())
+        .await?;
+        found
+            .map(|(user,)| parse(&user, cell("session_applications", "user_id", subject)))
+            .transpose()
+    }
+}
