@@ -79,7 +79,7 @@ async fn fapi_ciba_id1_user_rejects_authentication(database: Database) {
     assert!(ada.device.decide(&request, Some("")).await.is_err());
 }
 
-/// `auth_req_id` of another client, and one that nobody issued.
+/// `auth_req_id` of another client, and one that was never issued.
 #[both_databases]
 async fn fapi_ciba_id1_auth_req_id_bound_to_client(database: Database) {
     let (host, ada) = start(database).await;
@@ -150,7 +150,7 @@ async fn concurrent_claims_on_two_instances_have_one_winner() {
     assert_eq!(counts, (1, 1));
 }
 
-/// An approval from before a suspension admits nobody afterwards.
+/// An approval from before a suspension admits no user afterwards.
 #[both_databases]
 async fn a_suspension_withdraws_an_approval_that_was_not_claimed(database: Database) {
     let (host, ada) = start(database).await;

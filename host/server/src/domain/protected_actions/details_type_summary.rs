@@ -8,7 +8,8 @@ use assent_model::authorization_details::outline::{MemberOutline, ValueOutline};
 use assent_model::authorization_details::schema::DetailsSchema;
 use assent_model::language::Language;
 
-/// Returns the summary of a type, with its text in each language, and with what each member of the schema permits.
+/// Returns the summary of a type, with its text in each language, and with the values that each member of the schema
+/// permits.
 pub(super) fn message(registered: &RegisteredType) -> Message {
     let name = unquoted(registered.definition.name.as_str());
     let first = match registered.replaces {

@@ -122,7 +122,7 @@ async fn find(
 /// The user of an approved request, who may use the application now.
 struct ApprovedUser {
     signed_in: BrowserSession,
-    /// The digest of the session's cookie, which nobody receives.
+    /// The digest of the session's cookie, which no browser receives.
     digest: Digest,
     account: Account,
     /// The `sub` for the application.
@@ -231,7 +231,7 @@ async fn approved_user(
         .map_err(InternalError::from)?
         .filter(|user| user.state == LifecycleState::Active)
         .ok_or(CLOSED)?;
-    // Nobody receives the cookie of the session, so no browser has it.
+    // The cookie of the session is not sent, so no browser has it.
     let no_browser = Secret::random(&*services.entropy);
     let (signed_in, cookie) = session::prepare(services, user, authentication, &no_browser)?;
     let access = signed_in_access(services, &signed_in, &application.id, &Origin::NONE).await?;

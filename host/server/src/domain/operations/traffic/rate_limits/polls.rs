@@ -34,7 +34,7 @@ struct Poll {
     interval: Duration,
 }
 
-/// A poll came before the interval was over.
+/// A poll came before the end of the interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EarlyPoll;
 
@@ -50,7 +50,7 @@ impl PollIntervals {
     /// Counts a poll of a pending request. The first may come at once.
     ///
     /// # Errors
-    /// [`EarlyPoll`] if it came before the interval was over. The interval is longer then.
+    /// [`EarlyPoll`] if it came before the end of the interval. The interval is longer then.
     pub fn count_poll(
         &self,
         request: BackchannelRequestId,
