@@ -156,7 +156,7 @@ async fn the_names_of_an_ended_action_remain_for_its_receipt(database: Database)
             .await
             .expect("rows")
     };
-    host.advance(3_600);
+    host.advance(800);
     // An erasure ends the actions that expired.
     for (user, left) in [("other", 1), ("zoe", 0)] {
         let path = format!("/users/{}", id(&host.user(user).await));
