@@ -188,7 +188,12 @@ async fn discovery_is_identical_at_both_urls_and_accurate() {
     );
     assert_eq!(
         document["grant_types_supported"],
-        json!(["authorization_code", "refresh_token", "client_credentials"])
+        json!([
+            "authorization_code",
+            "refresh_token",
+            "client_credentials",
+            "urn:openid:params:grant-type:ciba"
+        ])
     );
     for method in [
         "client_secret_basic",

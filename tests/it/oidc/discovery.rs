@@ -98,7 +98,9 @@ fn expected(issuer: &str) -> Value {
         "authorization_signing_alg_values_supported": SIGNING_ALGORITHMS,
         "userinfo_signing_alg_values_supported": SIGNING_ALGORITHMS,
         "introspection_signing_alg_values_supported": SIGNING_ALGORITHMS,
-        "grant_types_supported": ["authorization_code", "refresh_token", "client_credentials"],
+        "grant_types_supported": [
+            "authorization_code", "refresh_token", "client_credentials", "urn:openid:params:grant-type:ciba",
+        ],
         "code_challenge_methods_supported": ["S256"],
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
         "display_values_supported": ["page", "popup", "touch", "wap"],

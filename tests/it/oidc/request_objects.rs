@@ -311,7 +311,7 @@ async fn a_request_object_with_another_algorithm_than_the_fixed_one_is_refused()
     for wrong in ["none", "HS256", "es256"] {
         let change = json!({"request_object_signing_alg": wrong});
         let (status, _) = it.host.admin(Method::PATCH, &path, change).await;
-        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong}");
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{wrong}");
     }
     let change = json!({
         "token_endpoint_auth_method": "private_key_jwt", "dpop_bound_access_tokens": true, "require_pkce": true,

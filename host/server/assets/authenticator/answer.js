@@ -87,8 +87,10 @@ export function takeRequests(account, listed, skew) {
   const result = finishAll(ended);
   for (const request of fresh) {
     const { application, account: name } = request;
-    const arrived = request.backchannel ? 'app-backchannel-arrived' : 'app-request-arrived';
-    say(request.action ?? text(arrived, { application: application.name, account: name }));
+    const arrived = request.backchannel
+      ? text('app-backchannel-arrived', { application: application.name, account: name })
+      : text('app-request-arrived', { application: application.name, account: name });
+    say(request.action ?? arrived);
   }
   const isChanged = fresh.length > 0 || ended.length > 0;
   return { focus: result ?? (isChanged ? focusForOpen(focused) : undefined), isFresh: fresh.length > 0 };

@@ -234,7 +234,9 @@ function summary({ request }) {
 function backchannelSummary(request, { message, scopes }) {
   const id = `request-${request.id}`;
   const { logo, name: application } = request.application;
-  const about = message ? 'app-backchannel-compare' : 'app-backchannel-no-message';
+  const about = message
+    ? phrase('app-backchannel-compare', { application })
+    : phrase('app-backchannel-no-message', { application });
   return [
     el(
       'div',
@@ -248,7 +250,7 @@ function backchannelSummary(request, { message, scopes }) {
       el('p', { class: 'request-account' }, ...phrase('app-request-for', { account: request.account })),
       el('p', {}, timeOfDay(request.requested_at)),
     ),
-    el('p', { key: 'about', class: 'lead' }, ...phrase(about, { application })),
+    el('p', { key: 'about', class: 'lead' }, ...about),
     details(request),
     message && el('p', { key: 'message', class: 'binding-message', 'data-part': 'message' }, el('bdi', {}, message)),
     el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-backchannel-scopes', { application })),

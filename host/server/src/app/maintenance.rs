@@ -8,7 +8,6 @@ use crate::domain;
 use crate::domain::Services;
 use crate::domain::keys::{sealing_keys, signing_keys};
 use crate::domain::operations::telemetry::metric_families::families;
-use crate::domain::sign_in::details_types;
 use crate::otlp;
 use assent_store::{Retention, StoreError};
 
@@ -119,7 +118,7 @@ pub(super) async fn keep_keys(services: Arc<Services>) {
         if let Err(error) = signing_keys::maintain(&services).await {
             tracing::warn!(%error, "signing key rotation failed");
         }
-        if let Err(error) = details_types::reload(&services).await {
+        if let Err(error) = services.details_types.reload(&services.store).await {
             tracing::warn!(%error, "types of authorization details not read");
         }
         tokio::time::sleep(signing_keys::REFRESH_INTERVAL).await;

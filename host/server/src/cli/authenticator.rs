@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 
-use crate::authenticator::enrolled::Authenticator;
+use crate::authenticator::enrolled::{Authenticator, PendingRequest};
 use crate::authenticator::enrolment::PendingEnrolment;
 use crate::authenticator::exchange::NoResponse;
 use assent_admin_client::terminal;
@@ -31,7 +31,7 @@ pub(super) enum AuthenticatorCommand {
     },
     /// Decide the pending request, or the next one. If several are pending, specify one with `--request`. A device with
     /// a passkey approves only in its browser.
-    #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "deny", "report"])))]
+    #[command(group(clap::ArgGroup::new("decision").required(true).args(["number", "approve", "deny", "report"])))]
     Decide {
         /// The file that `enrol` created.
         #[arg(long, value_name = "FILE")]
@@ -42,6 +42,9 @@ pub(super) enum AuthenticatorCommand {
         /// Approve with the number that the browser shows.
         #[arg(long, value_name = "NN", value_parser = two_digits)]
         number: Option<String>,
+        /// Approve a request without a browser, which has no number.
+        #[arg(long)]
+        approve: bool,
         /// Deny.
         #[arg(long)]
         deny: bool,
@@ -73,6 +76,21 @@ fn two_digits(text: &str) -> Result<String, &'static str> {
     MatchingNumber::parse_typed(text)
         .map(|number| number.to_string())
         .ok_or("expected the two digits that the browser shows")
+}
+
+/// Returns the number of an approval; empty for a request without a browser, and `None` to deny.
+fn number_of_approval(
+    request: &PendingRequest,
+    number: Option<String>,
+    approve: bool,
+) -> anyhow::Result<Option<String>> {
+    match (&request.backchannel, number) {
+        (Some(_), Some(_)) => bail!("the request has no number; approve it with --approve"),
+        (None, None) if approve => {
+            bail!("the browser shows a number; approve the request with --number")
+        }
+        (_, number) => Ok(number.or_else(|| approve.then(String::new))),
+    }
 }
 
 pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
@@ -113,6 +131,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             store,
             request,
             number,
+            approve,
             deny: _,
             report,
             wait,
@@ -130,6 +149,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                     several.len()
                 ),
             };
+            let number = number_of_approval(request, number, approve)?;
             let outcome = match report {
                 true => authenticator.report(request).await?,
                 false => authenticator.decide(request, number.as_deref()).await?,

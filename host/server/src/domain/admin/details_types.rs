@@ -9,7 +9,6 @@ use super::execution::Execution;
 use super::{AdminError, Result, invalid};
 use crate::domain::Services;
 use crate::domain::protected_actions::{ProtectedAction, RegisteredType};
-use crate::domain::sign_in::details_types;
 use assent_model::audit::Event;
 use assent_model::authorization_details::name::TypeName;
 use assent_model::authorization_details::type_definition::{DetailsType, TypeError, TypeSource};
@@ -125,7 +124,7 @@ impl AdminCommand for RegisterDetailsType {
 /// Reads the names again after a change. The change is done, so a failure is only logged: the names are read again
 /// every few seconds.
 async fn reload(services: &Services) {
-    if let Err(error) = details_types::reload(services).await {
+    if let Err(error) = services.details_types.reload(&services.store).await {
         tracing::warn!(%error, "types of authorization details not read");
     }
 }

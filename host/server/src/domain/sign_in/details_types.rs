@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::domain::{InternalError, Services};
 use assent_model::authorization_details::name::TypeName;
+use assent_store::{Store, StoreError};
 
 /// The names as this instance read them last. It reads them every few seconds, and after its own changes.
 #[derive(Debug, Default)]
@@ -19,15 +19,14 @@ impl DetailsTypeNames {
     pub fn current(&self) -> Arc<Vec<TypeName>> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
-}
 
-/// Reads the names again.
-///
-/// # Errors
-/// If the database fails.
-pub async fn reload(services: &Services) -> Result<(), InternalError> {
-    let names = services.store.details_type_names().await?;
-    let known = &services.details_types.0;
-    *known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(names);
-    Ok(())
+    /// Reads the names again.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn reload(&self, store: &Store) -> Result<(), StoreError> {
+        let names = store.details_type_names().await?;
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(names);
+        Ok(())
+    }
 }

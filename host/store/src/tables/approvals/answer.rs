@@ -178,7 +178,7 @@ async fn record_answer(
     // A denial pauses the application that asked, and no request of others.
     let is_backchannel = kind == RequestKind::Backchannel.as_str();
     if is_backchannel && report.is_none() {
-        audit::append(db, std::slice::from_ref(&note.entry)).await?;
+        record_evidence(db, note, now).await?;
         return Ok(AnswerOutcome::Counted);
     }
     record_decision(db, &user, is_approved, note, now).await?;
@@ -284,15 +284,21 @@ async fn record_decision(
     note: &AuditNote,
     now: Timestamp,
 ) -> Result<()> {
-    audit::append(db, std::slice::from_ref(&note.entry)).await?;
-    if let Some(receipt) = &note.receipt {
-        receipts::insert(db, receipt, now).await?;
-    }
+    record_evidence(db, note, now).await?;
     if approved {
         return cooldown::reset_denials(db, user).await;
     }
     let (pause, entry) = &note.cooldown;
     cooldown::count_denial(db, user, pause, entry, now).await
+}
+
+/// Records the audit entry and the receipt of a decision that counts.
+async fn record_evidence(db: &mut Connection, note: &AuditNote, now: Timestamp) -> Result<()> {
+    audit::append(db, std::slice::from_ref(&note.entry)).await?;
+    match &note.receipt {
+        Some(receipt) => receipts::insert(db, receipt, now).await,
+        None => Ok(()),
+    }
 }
 
 async fn record_ruling(
