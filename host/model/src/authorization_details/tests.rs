@@ -330,7 +330,7 @@ fn a_schema_has_limits_for_each_value_and_no_references() {
         of(json!({"type": "array", "items": of(json!({"type": "integer"})), "maxItems": 3})),
         of(json!({"type": "array", "items": {"type": "string", "enum": ["a,b"]}, "maxItems": 3})),
         of(json!({"type": "integer", "minimum": "1"})),
-        of(of(of(of(json!({"type": "integer"}))))),
+        of(of(of(of(of(json!({"type": "integer"})))))),
         of(json!({"type": "string", "enum": vec!["x".repeat(499); 20]})),
     ] {
         assert!(DetailsSchema::parse(&schema).is_err(), "{schema}");
