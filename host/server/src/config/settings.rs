@@ -144,11 +144,12 @@ mod tests {
     use super::*;
 
     /// The settings that are numbers because they are counts. Durations and sizes are text with units.
-    const COUNTS: [&str; 11] = [
+    const COUNTS: [&str; 12] = [
         "burst",
         "concurrency",
         "connections_per_network",
         "fuel",
+        "open_requests",
         "open_sign_ins_per_ip",
         "open_sign_ins_total",
         "per_minute",
