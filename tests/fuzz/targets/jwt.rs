@@ -6,7 +6,8 @@
 
 use std::sync::LazyLock;
 
-use assent::keys::client::{verify, verify_with_secret};
+use assent::keys::client::{self, JwtError, verify_with_secret};
+use assent::keys::jws_verifier::ASYMMETRIC;
 use assent::keys::{KeyRing, SealingKeys, SymmetricKey};
 use assent::oidc::client_auth::assertion::claimed_client;
 use assent_fuzz::lines;
@@ -79,12 +80,17 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     }
 });
 
+/// Verifies a token of the client with each algorithm that an application may use.
+fn verify(token: &str, keys: &Keys) -> Result<Map<String, Value>, JwtError> {
+    client::verify(token, &keys.client_keys, &ASYMMETRIC)
+}
+
 fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
     let Some([token, header, payload]) = lines(input) else { return };
     let keys = &*KEYS;
     let passed = [
         keys.ring.verify_own(token).is_ok(),
-        verify(token, &keys.client_keys).is_ok(),
+        verify(token, keys).is_ok(),
         verify_with_secret(token, SECRET).is_ok(),
     ];
     assert_eq!(passed, [false; 3], "an unsigned token was accepted: {token}");
@@ -109,11 +115,11 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
             assert!(good, "the header {header} was accepted as one of the server");
             assert_eq!(Some(verified), claims);
         }
-        assert!(verify(&token, &keys.client_keys).is_err(), "a token of the server was accepted as one of a client");
+        assert!(verify(&token, keys).is_err(), "a token of the server was accepted as one of a client");
     }
 
     let token = signed(es256_signature(&keys.client, message.as_bytes()));
-    let verified = verify(&token, &keys.client_keys);
+    let verified = verify(&token, keys);
     let must_pass = header == r#"{"alg":"ES256","kid":"1"}"# && payload == "{}";
     assert!(verified.is_ok() || !must_pass, "a token of a client was rejected: {verified:?}");
     if let Ok(verified) = verified {
@@ -134,7 +140,7 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
         assert!(plain && says("alg", "HS256"), "the header {header} was accepted with a secret");
         assert_eq!(Some(verified), claims);
     }
-    assert!(verify(&token, &keys.client_keys).is_err() && keys.ring.verify_own(&token).is_err());
+    assert!(verify(&token, keys).is_err() && keys.ring.verify_own(&token).is_err());
 });
 
 fn rs256_signature(key: &PKey<Private>, message: &[u8]) -> Vec<u8> {

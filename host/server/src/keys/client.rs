@@ -135,7 +135,7 @@ fn has_issued(authority: &X509, other: &X509) -> bool {
 ///
 /// # Errors
 /// [`ClientKeyError`] if the text is not a certificate.
-pub(super) fn certificate(pem: &str) -> Result<RegisteredCertificate, ClientKeyError> {
+pub fn certificate(pem: &str) -> Result<RegisteredCertificate, ClientKeyError> {
     if has_private_key(pem) {
         return Err(ClientKeyError::Private);
     }
