@@ -47,7 +47,10 @@ fuzz_target!(|input: &[u8]| {
     }
     if let Ok(partner) = partner_certificate(text) {
         assert_eq!(partner_certificate(&partner.pem), Ok(partner.clone()));
-        assert_eq!(registered.map(|known| known.pem().to_owned()), Ok(partner.pem));
+        assert_eq!(
+            registered.map(|known| known.pem().to_owned()),
+            Ok(partner.pem)
+        );
     }
     // A text with a private key is never a certificate.
     if text.contains("PRIVATE KEY") {
