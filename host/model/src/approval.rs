@@ -11,7 +11,7 @@ use crate::backchannel::BindingMessage;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{
-    ActionApprovalId, ApprovalId, BackchannelRequestId, DeviceId, Did, LoginId, UserId,
+    ActionApprovalId, ApprovalId, BackchannelRequestId, CallerCheckId, DeviceId, Did, LoginId, UserId,
 };
 use crate::login::BrowserContext;
 use crate::scope::Scopes;
@@ -80,6 +80,13 @@ pub enum ApprovalSubject {
         /// The scopes to which an approval consents.
         scopes: Scopes,
     },
+    /// A help desk asks whether the user is on the phone. An approval grants nothing.
+    CallerCheck {
+        /// The id of the check.
+        id: CallerCheckId,
+        /// The name of the administrator who asks, which the device shows and signs.
+        administrator: String,
+    },
 }
 
 /// Writes the kind and the id of the subject.
@@ -89,6 +96,7 @@ impl std::fmt::Display for ApprovalSubject {
             Self::SignIn(id) => write!(f, "sign_in:{id}"),
             Self::ProtectedAction { id, .. } => write!(f, "action:{id}"),
             Self::Backchannel { id, .. } => write!(f, "backchannel:{id}"),
+            Self::CallerCheck { id, .. } => write!(f, "caller_check:{id}"),
         }
     }
 }
@@ -168,6 +176,8 @@ pub enum RequestKind {
     Passkey,
     /// An application's back channel, without a browser.
     Backchannel,
+    /// A help desk that has a caller on the phone.
+    CallerCheck,
 }
 crate::enum_texts!(RequestKind);
 
@@ -231,7 +241,12 @@ impl Approval {
         match (&self.subject, self.number) {
             (_, Some(number)) => MatchingNumber::parse(typed) == Some(number),
             (ApprovalSubject::Backchannel { .. }, None) => typed.is_empty(),
-            (ApprovalSubject::SignIn(_) | ApprovalSubject::ProtectedAction { .. }, None) => false,
+            (
+                ApprovalSubject::SignIn(_)
+                | ApprovalSubject::ProtectedAction { .. }
+                | ApprovalSubject::CallerCheck { .. },
+                None,
+            ) => false,
         }
     }
 

@@ -546,16 +546,46 @@ CREATE TABLE backchannel_requests (
     -- When the application received its tokens, which succeeds once.
     claimed_at      BIGINT
 );
-CREATE INDEX backchannel_requests_by_user ON backchannel_requests (user_id);
-CREATE INDEX backchannel_requests_by_application ON backchannel_requests (application_id);
+CREATE INDEX backchannel_requests_by_user ON backchannel_requests (user_id, id);
+CREATE INDEX backchannel_requests_by_application ON backchannel_requests (application_id, id);
 CREATE INDEX backchannel_requests_by_end ON backchannel_requests (expires_at);
 
--- Approval requests and their answers. Each has one subject: a sign-in, a protected action or a back-channel request.
+-- What a user decided in the portal about the back-channel requests of an application.
+CREATE TABLE backchannel_choices (
+    user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    -- 1 if no device receives the requests of the application.
+    stopped        BIGINT NOT NULL CHECK (stopped IN (0, 1)),
+    -- When the user decided. An earlier denial does not pause the application any more.
+    chosen_at      BIGINT NOT NULL,
+    PRIMARY KEY (user_id, application_id)
+)
+--sqlite WITHOUT ROWID
+;
+CREATE INDEX backchannel_choices_by_application ON backchannel_choices (application_id);
+
+-- Checks of callers: a help desk asks the device of a user whether the user is on the phone. They end with the request.
+CREATE TABLE caller_checks (
+    id                 TEXT   NOT NULL PRIMARY KEY,
+    user_id            TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    -- Who asks: an administrator, an operator token or a service account.
+    asked_by_kind      TEXT   NOT NULL,
+    asked_by           TEXT,
+    -- The name of the administrator, as the device shows it.
+    administrator_name TEXT   NOT NULL,
+    requested_at       BIGINT NOT NULL,
+    expires_at         BIGINT NOT NULL
+);
+CREATE INDEX caller_checks_by_user ON caller_checks (user_id, requested_at);
+
+-- Approval requests and their answers. Each has one subject: a sign-in, a protected action, a back-channel request or the check of a
+-- caller.
 CREATE TABLE approvals (
     id                 TEXT   NOT NULL PRIMARY KEY,
     login_id           TEXT   REFERENCES logins (id) ON DELETE CASCADE,
     action_approval_id TEXT   REFERENCES action_approvals (id) ON DELETE CASCADE,
     backchannel_id     TEXT   REFERENCES backchannel_requests (id) ON DELETE CASCADE,
+    caller_check_id    TEXT   REFERENCES caller_checks (id) ON DELETE CASCADE,
     -- The application that the request is for. Suspending the user's account there ends the request.
     application_id     TEXT,
     -- The user whose devices receive the request; NULL if the typed name belongs to no user who can sign in.
@@ -567,7 +597,8 @@ CREATE TABLE approvals (
     name_digest        TEXT   NOT NULL,
     -- How the request began.
     kind               TEXT   NOT NULL
-                   CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey', 'backchannel')),
+                   CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey', 'backchannel',
+                                   'caller_check')),
     -- The digest of the browser's cookie. No browser has that of a back-channel request.
     browser            TEXT   NOT NULL,
     -- The device that scanned the QR code of the login page, or whose passkey was used there.
@@ -604,13 +635,15 @@ CREATE TABLE approvals (
     -- response time would then tell whether the name belongs to a user.
     end_recorded       BIGINT NOT NULL DEFAULT 0,
     CHECK ((CASE WHEN login_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN action_approval_id IS NULL THEN 0 ELSE 1 END)
-           + (CASE WHEN backchannel_id IS NULL THEN 0 ELSE 1 END) = 1),
+           + (CASE WHEN backchannel_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN caller_check_id IS NULL THEN 0 ELSE 1 END) = 1),
     CHECK ((kind = 'backchannel') = (backchannel_id IS NOT NULL)),
+    CHECK ((kind = 'caller_check') = (caller_check_id IS NOT NULL)),
     CHECK ((kind IN ('passkey', 'backchannel')) = (number IS NULL)),
     CHECK (kind <> 'passkey' OR state IN ('approved', 'withdrawn'))
 );
 CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
 CREATE UNIQUE INDEX approvals_by_backchannel ON approvals (backchannel_id) WHERE backchannel_id IS NOT NULL;
+CREATE UNIQUE INDEX approvals_by_caller_check ON approvals (caller_check_id) WHERE caller_check_id IS NOT NULL;
 CREATE INDEX approvals_by_user ON approvals (user_id, id);
 CREATE INDEX approvals_by_login ON approvals (login_id);
 CREATE INDEX approvals_by_named_user ON approvals (named_user, expires_at);
@@ -678,7 +711,7 @@ CREATE TABLE reports (
     user_id         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     device_id       TEXT   NOT NULL,
     -- What the request was for; the application is NULL for a protected action, the console and the portal.
-    kind            TEXT   NOT NULL CHECK (kind IN ('sign-in', 'action', 'backchannel')),
+    kind            TEXT   NOT NULL CHECK (kind IN ('sign-in', 'action', 'backchannel', 'caller-check')),
     application_id  TEXT,
     -- What the user saw: the place, and the browser.
     requested_from  TEXT   NOT NULL,
@@ -773,7 +806,9 @@ CREATE TABLE sessions (
     used_at    BIGINT,
     ended_at   BIGINT,
     -- 1 if the user signed out. That also revokes the grants of the session, except those with `offline_access`.
-    signed_out BIGINT NOT NULL
+    signed_out BIGINT NOT NULL,
+    -- 1 if the approval of a back-channel request began the session, so that no browser has its cookie.
+    without_browser BIGINT NOT NULL DEFAULT 0 CHECK (without_browser IN (0, 1))
 );
 CREATE INDEX sessions_by_user ON sessions (user_id);
 CREATE INDEX sessions_by_sid ON sessions (sid);

@@ -56,6 +56,7 @@ impl AdminScope {
                 P::UsersRead
                     | P::UsersWrite
                     | P::UsersManage
+                    | P::UsersVerify
                     | P::AccountsRead
                     | P::AccountsState
                     | P::AccountsWrite

@@ -85,6 +85,8 @@ pub enum ReceiptSubject {
     Action,
     /// A back-channel request of an application, without a browser.
     Backchannel,
+    /// The answer to a help desk that the user is on the phone.
+    CallerCheck,
 }
 crate::enum_texts!(ReceiptSubject);
 

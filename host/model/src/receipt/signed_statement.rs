@@ -105,7 +105,8 @@ impl SignedStatement {
             ("assent-report-v1", _) => decision == Decision::Report,
             ("assent-approval-v1", ReceiptSubject::SignIn)
             | ("assent-action-v1", ReceiptSubject::Action)
-            | ("assent-backchannel-v1", ReceiptSubject::Backchannel) => {
+            | ("assent-backchannel-v1", ReceiptSubject::Backchannel)
+            | ("assent-caller-check-v1", ReceiptSubject::CallerCheck) => {
                 decision != Decision::Report
             }
             ("assent-same-browser-v1", ReceiptSubject::SignIn) => decision == Decision::Approve,

@@ -87,9 +87,12 @@ export function takeRequests(account, listed, skew) {
   const result = finishAll(ended);
   for (const request of fresh) {
     const { application, account: name } = request;
+    const { administrator } = request.caller_check ?? {};
     const arrived = request.backchannel
       ? text('app-backchannel-arrived', { application: application.name, account: name })
-      : text('app-request-arrived', { application: application.name, account: name });
+      : administrator
+        ? text('app-caller-check-title', { administrator, application: application.name })
+        : text('app-request-arrived', { application: application.name, account: name });
     say(request.action ?? arrived);
   }
   const isChanged = fresh.length > 0 || ended.length > 0;
@@ -169,7 +172,9 @@ function rejected(item, failure) {
   item.number = '';
   item.attemptsLeft = left;
   if (!other)
-    return complain(item, text(item.request.action ? 'app-action-number-mismatch' : 'app-request-number-mismatch'));
+    const { action, caller_check: check } = item.request;
+    const spoken = check ? 'app-caller-check-number-mismatch' : 'app-request-number-mismatch';
+    return complain(item, text(action ? 'app-action-number-mismatch' : spoken));
   item.other = { request: other, ended: left === 0 ? 'locked' : null, busy: false, error: '' };
   say(otherWords(other), true);
   return selectorOf(item.request.id, 'title');

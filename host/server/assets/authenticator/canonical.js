@@ -111,7 +111,8 @@ function shownLines({ issuer, device, request }) {
  * @param {ApprovalRequest} request
  * @returns {[purpose: string, lines: string[]]}
  */
-function purposeOf({ action, backchannel }) {
+function purposeOf({ action, backchannel, caller_check: check }) {
+  if (check) return ['assent-caller-check-v1', [`administrator: ${JSON.stringify(check.administrator)}`]];
   if (action) return ['assent-action-v1', [`action: ${JSON.stringify(action)}`]];
   if (!backchannel) return ['assent-approval-v1', []];
   const scopes = backchannel.scopes.map((scope) => `scope: ${JSON.stringify(scope)}`);

@@ -66,14 +66,28 @@ const BACKCHANNEL_ENDINGS = {
 };
 
 /**
+ * The texts for the question whether the user is on the phone.
+ * @type {Partial<Record<Ending, [title: string, about: string]>>}
+ */
+const CALLER_CHECK_ENDINGS = {
+  approved: ['app-request-approved', 'app-caller-check-approved'],
+  denied: ['app-request-denied', 'app-caller-check-denied'],
+  expired: ['app-request-expired', 'app-caller-check-ended'],
+  gone: ['app-backchannel-closed', 'app-caller-check-ended'],
+  locked: ['app-request-locked', 'app-caller-check-ended'],
+  reported: ['app-request-reported', 'app-caller-check-reported'],
+};
+
+/**
  * The ending of a request, in words.
  * @param {Item} item
  * @param {Ending} kind
  */
 export function endingWords({ request }, kind) {
   const [, , title, about] = ENDINGS[kind];
-  if (request.backchannel) {
-    const [ownTitle, ownAbout] = BACKCHANNEL_ENDINGS[kind] ?? [title, about];
+  if (request.backchannel || request.caller_check) {
+    const own = request.backchannel ? BACKCHANNEL_ENDINGS : CALLER_CHECK_ENDINGS;
+    const [ownTitle, ownAbout] = own[kind] ?? [title, about];
     return { title: text(ownTitle), about: text(ownAbout) };
   }
   if (!request.action) return { title: text(title), about: text(about) };
@@ -88,7 +102,8 @@ export function endingWords({ request }, kind) {
  * @param {OtherRequest} other
  */
 function otherNamed(other) {
-  return [other.action ?? other.application.name, other.browser, other.place].filter(Boolean).join(' · ');
+  const { action, application, caller_check: check } = other;
+  return [action ?? application.name, check?.administrator, other.browser, other.place].filter(Boolean).join(' · ');
 }
 
 /**
@@ -194,6 +209,7 @@ function icon(name, logo) {
  */
 function summary({ request }) {
   if (request.backchannel) return backchannelSummary(request, request.backchannel);
+  if (request.caller_check) return callerCheckSummary(request, request.caller_check);
   const id = `request-${request.id}`;
   const { logo, name: application } = request.application;
   const title = request.action ? [el('bdi', {}, request.action)] : phrase('app-request-title', { application });
@@ -259,6 +275,33 @@ function backchannelSummary(request, { message, scopes }) {
 }
 
 /**
+ * The question of a help desk: who asks, and that an approval permits nothing.
+ * @param {import('./types.d.ts').ApprovalRequest} request
+ * @param {NonNullable<import('./types.d.ts').ApprovalRequest['caller_check']>} check
+ * @returns {Child[]}
+ */
+function callerCheckSummary(request, { administrator }) {
+  const id = `request-${request.id}`;
+  const { name: application } = request.application;
+  const title = phrase('app-caller-check-title', { administrator, application });
+  return [
+    el(
+      'div',
+      { key: 'head', class: 'request-head' },
+      icon(administrator, null),
+      el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...title),
+    ),
+    el('p', { key: 'about', class: 'lead' }, text('app-caller-check-about')),
+    el(
+      'div',
+      { key: 'facts', class: 'request-facts', id: `${id}-facts` },
+      el('p', { class: 'request-account' }, ...phrase('app-request-for', { account: request.account })),
+      el('p', {}, timeOfDay(request.requested_at)),
+    ),
+  ];
+}
+
+/**
  * The authorization details, each completely. The user permits and signs them.
  * @param {Item['request']} request
  * @returns {Child}
@@ -280,6 +323,7 @@ function details({ id, details: texts = [] }) {
  */
 function reportAdvice(state, { request }) {
   const duration = cooldown(state.reportCooldown);
+  if (request.caller_check) return text('app-caller-check-not-you', { duration });
   return request.action ? text('app-action-not-you', { duration }) : text('app-request-not-you', { duration });
 }
 
@@ -333,6 +377,15 @@ function fieldWithoutNumber({ request, error }) {
 }
 
 /**
+ * Where the user finds the number.
+ * @param {Item['request']} request
+ */
+function numberLabel({ action, caller_check: check }) {
+  if (check) return text('app-caller-check-number');
+  return action ? text('app-action-number') : text('app-request-number');
+}
+
+/**
  * The number field, with its error and the remaining attempts.
  * @param {State} state
  * @param {Item} item
@@ -362,7 +415,7 @@ function numberField(state, item, act) {
   return el(
     'div',
     { key: 'number', class: 'field number-field' },
-    el('label', { for: `${id}-number` }, request.action ? text('app-action-number') : text('app-request-number')),
+    el('label', { for: `${id}-number` }, numberLabel(request)),
     input,
     el('p', { class: 'field-error', id: `${id}-error`, hidden: item.error === '' }, item.error),
     el(
@@ -463,7 +516,9 @@ function pick(state, item, act) {
       el('strong', {}, el('bdi', {}, request.action ?? request.application.name)),
       request.backchannel
         ? el('span', {}, el('bdi', {}, request.backchannel.message ?? ''))
-        : el('span', {}, ...joined([request.browser, request.place], ' · ')),
+        : request.caller_check
+          ? el('span', {}, el('bdi', {}, request.caller_check.administrator))
+          : el('span', {}, ...joined([request.browser, request.place], ' · ')),
       el('span', { class: 'muted' }, ...joined([request.account, started], ' · ')),
       el('span', { class: 'muted' }, timeLeft(secondsLeft(item, state.now))),
     ),

@@ -41,6 +41,9 @@ pub struct PendingRequest {
     /// The back-channel request, if the request is one of an application without a browser.
     #[serde(default)]
     pub backchannel: Option<PendingBackchannel>,
+    /// The check of a caller, if the request is the question of a help desk.
+    #[serde(default)]
+    pub caller_check: Option<PendingCallerCheck>,
     /// The texts of the authorization details that the application asks the user to permit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
@@ -57,6 +60,13 @@ pub struct PendingBackchannel {
     pub message: Option<String>,
     /// The permissions that an approval gives.
     pub scopes: Vec<String>,
+}
+
+/// The details of a pending check of a caller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingCallerCheck {
+    /// The name of the administrator who asks.
+    pub administrator: String,
 }
 
 /// The preview of a QR sign-in, before the user accepts it.

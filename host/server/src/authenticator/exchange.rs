@@ -41,13 +41,14 @@ impl Authenticator {
             device: self.device,
             application: &request.application.id,
             application_name: &request.application.name,
-            subject: match (&request.action, &request.backchannel) {
-                (Some(action), _) => StatementSubject::Action(action),
-                (None, Some(backchannel)) => StatementSubject::Backchannel {
+            subject: match (&request.action, &request.backchannel, &request.caller_check) {
+                (Some(action), ..) => StatementSubject::Action(action),
+                (None, None, Some(check)) => StatementSubject::CallerCheck(&check.administrator),
+                (None, Some(backchannel), _) => StatementSubject::Backchannel {
                     message: backchannel.message.as_deref().unwrap_or_default(),
                     scopes: &backchannel.scopes,
                 },
-                (None, None) => StatementSubject::SignIn,
+                (None, None, None) => StatementSubject::SignIn,
             },
             details: &request.details,
             account: &request.account,

@@ -159,6 +159,10 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                     let action = assent_model::printable::lines(action);
                     terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
                 }
+                None if request.caller_check.is_some() => terminal::report_line(format_args!(
+                    "{outcome}: whether {} is on the phone with {}",
+                    request.account, request.application.name
+                )),
                 None if request.backchannel.is_some() => terminal::report_line(format_args!(
                     "{outcome}: {} for {}",
                     request.account, request.application.name

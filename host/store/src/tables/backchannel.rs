@@ -1,4 +1,6 @@
 //! Back-channel authentication requests (OpenID CIBA Core 1.0), and the tokens for them.
 
+pub(crate) mod choices;
 pub(crate) mod claim;
+pub(crate) mod history;
 pub(crate) mod request;

@@ -1,4 +1,5 @@
-//! The purposes of approval requests: a sign-in, a protected action, or a back-channel request of an application.
+//! The purposes of approval requests: a sign-in, a protected action, a back-channel request of an application, or
+//! the check of a caller.
 //!
 //! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own
 //! consequence of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the
@@ -14,6 +15,7 @@ use assent_model::approval::{Approval, ApprovalSubject};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::backchannel::{BackchannelRequest, BindingMessage};
+use assent_model::caller_check::CallerCheck;
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, Did, ReportId};
 use assent_model::language::Language;
@@ -49,6 +51,7 @@ pub(super) enum Purpose<'a> {
     SignIn(&'a Login),
     ProtectedAction(&'a RequestedAction),
     Backchannel(&'a BackchannelQuestion),
+    CallerCheck(&'a CallerCheck),
 }
 
 impl<'a> Purpose<'a> {
@@ -69,6 +72,10 @@ impl<'a> Purpose<'a> {
                     scopes: request.scopes.clone(),
                 }
             }
+            Self::CallerCheck(check) => ApprovalSubject::CallerCheck {
+                id: check.id,
+                administrator: check.administrator.clone(),
+            },
         }
     }
 
@@ -76,7 +83,7 @@ impl<'a> Purpose<'a> {
     pub(super) const fn application(self) -> Option<&'a Did> {
         match self {
             Self::SignIn(login) => login.request.application(),
-            Self::ProtectedAction(_) => None,
+            Self::ProtectedAction(_) | Self::CallerCheck(_) => None,
             Self::Backchannel(question) => Some(&question.request.application),
         }
     }
@@ -88,6 +95,7 @@ impl<'a> Purpose<'a> {
                 services.now() + services.settings.lifetimes.approval.get()
             }
             Self::Backchannel(question) => question.request.expires_at,
+            Self::CallerCheck(check) => check.expires_at,
         }
     }
 
@@ -109,18 +117,26 @@ impl<'a> Purpose<'a> {
         })
     }
 
+    /// Returns the check of a caller. `None` for another purpose.
+    pub(super) fn caller_check(self) -> Option<CallerCheck> {
+        match self {
+            Self::CallerCheck(check) => Some(check.clone()),
+            Self::SignIn(_) | Self::ProtectedAction(_) | Self::Backchannel(_) => None,
+        }
+    }
+
     /// Returns the sign-in. `None` for another purpose.
     pub(super) const fn login(self) -> Option<&'a Login> {
         match self {
             Self::SignIn(login) => Some(login),
-            Self::ProtectedAction(_) | Self::Backchannel(_) => None,
+            Self::ProtectedAction(_) | Self::Backchannel(_) | Self::CallerCheck(_) => None,
         }
     }
 
     /// Returns the protected action. `None` for another purpose.
     pub(super) const fn action(self) -> Option<&'a RequestedAction> {
         match self {
-            Self::SignIn(_) | Self::Backchannel(_) => None,
+            Self::SignIn(_) | Self::Backchannel(_) | Self::CallerCheck(_) => None,
             Self::ProtectedAction(action) => Some(action),
         }
     }
@@ -132,16 +148,20 @@ impl<'a> Purpose<'a> {
                 LoginRequest::Oidc(request) => request.authorization_details.texts(),
                 LoginRequest::Saml(_) | LoginRequest::Local { .. } => DetailsTexts::default(),
             },
-            Self::ProtectedAction(_) | Self::Backchannel(_) => DetailsTexts::default(),
+            Self::ProtectedAction(_) | Self::Backchannel(_) | Self::CallerCheck(_) => {
+                DetailsTexts::default()
+            }
         }
     }
 
-    /// Returns the digest of the cookie of the waiting browser. No cookie has that of a back-channel request.
+    /// Returns the digest of the cookie of the waiting browser. No cookie has that of a back-channel request
+    /// or of the check of a caller.
     pub(super) fn browser(self) -> Digest {
         match self {
             Self::SignIn(login) => login.browser,
             Self::ProtectedAction(action) => action.approval.browser,
             Self::Backchannel(question) => Digest::sha256(question.request.id.as_bytes()),
+            Self::CallerCheck(check) => Digest::sha256(check.id.as_bytes()),
         }
     }
 
@@ -149,6 +169,7 @@ impl<'a> Purpose<'a> {
     pub(super) fn actor(self, scanned_by: Option<DeviceId>, application: Option<&Did>) -> Actor {
         match (self, scanned_by) {
             (Self::ProtectedAction(action), _) => action.by.clone(),
+            (Self::CallerCheck(check), _) => check.asked_by.clone(),
             (Self::SignIn(_), Some(device)) => Actor::Device(device),
             (Self::SignIn(_) | Self::Backchannel(_), _) => application
                 .cloned()
@@ -160,7 +181,9 @@ impl<'a> Purpose<'a> {
     pub(super) async fn requester_name(self, services: &Services) -> Result<String, InternalError> {
         match self {
             Self::SignIn(login) => application_name(services, login).await,
-            Self::ProtectedAction(_) => Ok(services.settings.operator.clone()),
+            Self::ProtectedAction(_) | Self::CallerCheck(_) => {
+                Ok(services.settings.operator.clone())
+            }
             Self::Backchannel(question) => Ok(question.application_name.clone()),
         }
     }
@@ -171,7 +194,8 @@ impl<'a> Purpose<'a> {
             (Self::SignIn(login), None) => channel::trusted(&login.request),
             // The user's device began the sign-in, and the user answers there. A vendor's question would name no
             // browser.
-            (Self::SignIn(_), Some(_)) | (Self::ProtectedAction(_) | Self::Backchannel(_), _) => {
+            (Self::SignIn(_), Some(_))
+            | (Self::ProtectedAction(_) | Self::Backchannel(_) | Self::CallerCheck(_), _) => {
                 &[Trust::Verified]
             }
         }
@@ -209,9 +233,9 @@ pub(super) async fn channels_of(
             let login = services.store.login(login, services.now()).await?;
             Ok(login.map(|login| Purpose::SignIn(&login).channels(approval.scanned_by)))
         }
-        ApprovalSubject::ProtectedAction { .. } | ApprovalSubject::Backchannel { .. } => {
-            Ok(Some(&[Trust::Verified]))
-        }
+        ApprovalSubject::ProtectedAction { .. }
+        | ApprovalSubject::Backchannel { .. }
+        | ApprovalSubject::CallerCheck { .. } => Ok(Some(&[Trust::Verified])),
     }
 }
 
@@ -229,6 +253,8 @@ pub enum PurposeText {
         /// The permissions of the scopes.
         scopes: Vec<String>,
     },
+    /// The check of a caller, with the name of the administrator.
+    CallerCheck(String),
 }
 
 impl PurposeText {
@@ -241,6 +267,7 @@ impl PurposeText {
                 message: message.as_ref().map_or("", BindingMessage::as_str),
                 scopes,
             },
+            Self::CallerCheck(administrator) => StatementSubject::CallerCheck(administrator),
         }
     }
 }
@@ -258,6 +285,9 @@ pub(super) async fn text(
 ) -> Result<Option<PurposeText>, InternalError> {
     let id = match subject {
         ApprovalSubject::SignIn(_) => return Ok(Some(PurposeText::SignIn)),
+        ApprovalSubject::CallerCheck { administrator, .. } => {
+            return Ok(Some(PurposeText::CallerCheck(administrator.clone())));
+        }
         ApprovalSubject::ProtectedAction { id, .. } => *id,
         ApprovalSubject::Backchannel {
             message, scopes, ..
@@ -296,6 +326,9 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
     match subject {
         ApprovalSubject::SignIn(_) => entry,
         ApprovalSubject::ProtectedAction { outline, .. } => with_outline(entry, outline),
+        ApprovalSubject::CallerCheck { id, administrator } => entry
+            .with("caller_check", id.to_string())
+            .personal("administrator", administrator.as_str()),
         ApprovalSubject::Backchannel {
             id,
             message,
@@ -318,6 +351,7 @@ pub(super) const fn receipt_subject(subject: &ApprovalSubject) -> ReceiptSubject
         ApprovalSubject::SignIn(_) => ReceiptSubject::SignIn,
         ApprovalSubject::ProtectedAction { .. } => ReceiptSubject::Action,
         ApprovalSubject::Backchannel { .. } => ReceiptSubject::Backchannel,
+        ApprovalSubject::CallerCheck { .. } => ReceiptSubject::CallerCheck,
     }
 }
 
@@ -329,6 +363,7 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
         subject: match &approval.subject {
             ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
             ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
+            ApprovalSubject::CallerCheck { .. } => ReportSubject::CallerCheck,
             ApprovalSubject::Backchannel { .. } => match &shown.application {
                 Some(application) => ReportSubject::Backchannel(application.clone()),
                 None => ReportSubject::SignIn(None),
@@ -339,14 +374,17 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
 }
 
 /// Ends the access with which a reported request began: the console session of a protected action, because an attacker
-/// uses the session. A caller with a token has no session, and a sign-in or a back-channel request has none yet.
+/// uses the session. A caller with a token has no session, and a sign-in or a back-channel request has none yet. The
+/// administrator of a reported check of a caller keeps the session: other administrators see the report.
 pub(super) async fn end_reported(
     services: &Services,
     subject: &ApprovalSubject,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
     let id = match subject {
-        ApprovalSubject::SignIn(_) | ApprovalSubject::Backchannel { .. } => return Ok(()),
+        ApprovalSubject::SignIn(_)
+        | ApprovalSubject::Backchannel { .. }
+        | ApprovalSubject::CallerCheck { .. } => return Ok(()),
         ApprovalSubject::ProtectedAction { id, .. } => *id,
     };
     let found = services.store.action_approval(id, services.now()).await?;

@@ -14,6 +14,8 @@ mod applications;
 mod areas;
 mod assignments;
 mod audit;
+mod backchannel_requests;
+mod caller_checks;
 pub(super) mod authorize;
 mod claims;
 mod client_secrets;

@@ -44,6 +44,9 @@ pub(super) struct ApprovalRequest {
     /// The back-channel request of an application; `null` for another request.
     #[schema(required)]
     backchannel: Option<BackchannelDetails>,
+    /// The question of a help desk whether the user is on the phone; `null` for another request.
+    #[schema(required)]
+    caller_check: Option<CallerCheckDetails>,
     /// The texts of the authorization details that the application asks the user to permit, in the same language;
     /// missing if there are none. The device shows each of them completely, and signs them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -68,6 +71,14 @@ pub(super) struct BackchannelDetails {
     message: Option<String>,
     /// The permissions that the approval gives, in the same language.
     scopes: Vec<String>,
+}
+
+/// What a device shows and signs of the check of a caller. It has no browser, so `place` and `browser` are empty. The
+/// user types the number that the administrator reads aloud. An approval grants nothing.
+#[derive(Serialize, ToSchema)]
+pub(super) struct CallerCheckDetails {
+    /// The name of the administrator who asks.
+    administrator: String,
 }
 
 /// The state of a request that is not the one that the user answered.
@@ -104,17 +115,22 @@ pub(super) fn approval_request(
         text,
         details,
     } = prompt;
-    let (action, backchannel) = match text {
-        PurposeText::SignIn => (None, None),
-        PurposeText::Action(summary) => (Some(summary.clone()), None),
+    let (mut action, mut backchannel, mut caller_check) = (None, None, None);
+    match text {
+        PurposeText::SignIn => {}
+        PurposeText::Action(summary) => action = Some(summary.clone()),
+        PurposeText::CallerCheck(administrator) => {
+            caller_check = Some(CallerCheckDetails {
+                administrator: administrator.clone(),
+            });
+        }
         PurposeText::Backchannel { message, scopes } => {
-            let details = BackchannelDetails {
+            backchannel = Some(BackchannelDetails {
                 message: message.as_ref().map(|message| message.as_str().to_owned()),
                 scopes: scopes.clone(),
-            };
-            (None, Some(details))
+            });
         }
-    };
+    }
     let shown = &approval.shown;
     let logo = shown
         .application
@@ -133,6 +149,7 @@ pub(super) fn approval_request(
         browser: waiting.browser.clone(),
         action,
         backchannel,
+        caller_check,
         details: details.clone(),
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),

@@ -6,7 +6,6 @@ use crate::engine::sql::Connection;
 use crate::{Result, Store, StoreError};
 use assent_model::approval::ApprovalSubject;
 use assent_model::backchannel::{BackchannelRequest, BindingMessage};
-use assent_model::clock::Timestamp;
 use assent_model::id::{BackchannelRequestId, Did, UserId};
 use assent_model::scope::Scopes;
 
@@ -91,26 +90,6 @@ pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) ->
     .execute(db)
     .await?;
     Ok(())
-}
-
-/// Whether the user denied a request of this application at `since` or later.
-pub(crate) async fn was_denied(
-    db: &mut Connection,
-    user: UserId,
-    application: &Did,
-    since: Timestamp,
-) -> Result<bool> {
-    // A decision is not later than the expiry, which the index has.
-    Ok(sql::query(
-        "SELECT 1 FROM approvals
-         WHERE named_user = $1 AND expires_at >= $3 AND kind = 'backchannel' AND application_id = $2
-           AND state = 'denied' AND decided_at >= $3 LIMIT 1",
-    )
-    .bind(user.to_string())
-    .bind(application.to_string())
-    .bind(since.millis())
-    .exists(db)
-    .await?)
 }
 
 impl Store {

@@ -76,6 +76,7 @@ pub struct ApprovalMetrics {
     sign_ins: SubjectMetrics,
     actions: SubjectMetrics,
     backchannel: SubjectMetrics,
+    caller_checks: SubjectMetrics,
 }
 
 impl ApprovalMetrics {
@@ -84,6 +85,7 @@ impl ApprovalMetrics {
             ApprovalSubject::SignIn(_) => &self.sign_ins,
             ApprovalSubject::ProtectedAction { .. } => &self.actions,
             ApprovalSubject::Backchannel { .. } => &self.backchannel,
+            ApprovalSubject::CallerCheck { .. } => &self.caller_checks,
         }
     }
 
@@ -108,6 +110,7 @@ impl ApprovalMetrics {
             ("sign_in", &self.sign_ins),
             ("protected_action", &self.actions),
             ("backchannel", &self.backchannel),
+            ("caller_check", &self.caller_checks),
         ];
         let label = |subject: &str| ("subject", subject.to_owned());
         let requested = subjects.map(|(subject, metrics)| {
