@@ -11,7 +11,8 @@ use crate::backchannel::BindingMessage;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{
-    ActionApprovalId, ApprovalId, BackchannelRequestId, CallerCheckId, DeviceId, Did, LoginId, UserId,
+    ActionApprovalId, ApprovalId, BackchannelRequestId, CallerCheckId, DeviceId, Did, LoginId,
+    UserId,
 };
 use crate::login::BrowserContext;
 use crate::scope::Scopes;

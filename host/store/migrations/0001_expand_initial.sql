@@ -733,7 +733,7 @@ CREATE TABLE receipts (
     id         TEXT   NOT NULL PRIMARY KEY,
     user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     -- The user that the protected action concerns, and the digests of the names in it, separated by spaces, as in action_approvals; NULL
-    -- without names. The erasure of such a user deletes the row, because the signed text has the name.
+    -- without names. Of the check of a caller: the administrator. The erasure of such a user deletes the row, because the signed text has the name.
     about_user TEXT,
     names      TEXT,
     decided_at BIGINT NOT NULL,

@@ -171,10 +171,11 @@ function rejected(item, failure) {
   if (left === 0 && !other) return finish(item, 'locked');
   item.number = '';
   item.attemptsLeft = left;
-  if (!other)
+  if (!other) {
     const { action, caller_check: check } = item.request;
     const spoken = check ? 'app-caller-check-number-mismatch' : 'app-request-number-mismatch';
     return complain(item, text(action ? 'app-action-number-mismatch' : spoken));
+  }
   item.other = { request: other, ended: left === 0 ? 'locked' : null, busy: false, error: '' };
   say(otherWords(other), true);
   return selectorOf(item.request.id, 'title');

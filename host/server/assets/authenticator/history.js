@@ -82,7 +82,7 @@ function wayOf({ browser, without_browser: isBackchannel, caller_check: isCheck 
 
 /** @param {PastRequest} past */
 function item(past) {
-  const { outcome, application, place, browser, protected_action: action, at } = past;
+  const { outcome, application, place, protected_action: action, at } = past;
   const what = action ? actionWords(action) : [el('bdi', {}, application.name)];
   const [shape, tone, words] = OUTCOMES[outcome];
   const known = [recentMoment(at, state.now), wayOf(past), place];

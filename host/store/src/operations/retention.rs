@@ -191,10 +191,7 @@ impl Store {
                 by_id!("action_approvals", "expires_at < $3"),
                 retention.logins,
             ),
-            (
-                by_id!("caller_checks", "expires_at < $3"),
-                retention.logins,
-            ),
+            (by_id!("caller_checks", "expires_at < $3"), retention.logins),
             (
                 by_id!("sign_on_requests", "expires_at < $3"),
                 retention.logins,

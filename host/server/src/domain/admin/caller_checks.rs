@@ -21,8 +21,10 @@ use assent_store::RequestOutcome;
 
 const NOT_ACTIVE: &str = "the user may not sign in, so no device can answer";
 const NO_DEVICE: &str = "the user has no device that could answer";
-const PAUSED: &str = "the requests of the user are paused after denials or a report; wait until the pause ends";
-const TOO_MANY: &str = "another check of this user is waiting, or there were too many; wait until it ends";
+const PAUSED: &str =
+    "the requests of the user are paused after denials or a report; wait until the pause ends";
+const TOO_MANY: &str =
+    "another check of this user is waiting, or there were too many; wait until it ends";
 
 assent_model::admin_command! {
     /// Asks the devices of a user whether the user is on the phone.
@@ -161,7 +163,9 @@ fn shown(check: CallerCheck, approval: &Approval, now: Timestamp) -> ShownCaller
             | ApprovalStage::Reported,
         ) => CallerCheckState::Ended,
     };
-    let number = approval.number.filter(|_| state == CallerCheckState::Waiting);
+    let number = approval
+        .number
+        .filter(|_| state == CallerCheckState::Waiting);
     ShownCallerCheck {
         check,
         state,

@@ -57,11 +57,14 @@ pub async fn requesters(services: &Services, user: &User) -> Result<Vec<Requeste
         (_, Some(denied)) => RequesterStanding::PausedUntil(*denied + pause),
         (_, None) => RequesterStanding::Permitted,
     };
-    let requesters = found.into_iter().filter(may_ask).map(|application| Requester {
-        id: application.id().clone(),
-        name: application.name().to_owned(),
-        standing: standing(application.id()),
-    });
+    let requesters = found
+        .into_iter()
+        .filter(may_ask)
+        .map(|application| Requester {
+            id: application.id().clone(),
+            name: application.name().to_owned(),
+            standing: standing(application.id()),
+        });
     Ok(requesters.collect())
 }
 
@@ -117,7 +120,10 @@ pub async fn choose(
         is_stopped,
         chosen_at: services.now(),
     };
-    let changed = services.store.choose_backchannel(user.id, choice, entry).await?;
+    let changed = services
+        .store
+        .choose_backchannel(user.id, choice, entry)
+        .await?;
     tracing::info!(user = %user.id, application = %application, is_stopped, changed, "back-channel requests chosen");
     Ok(true)
 }

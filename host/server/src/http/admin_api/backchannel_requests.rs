@@ -17,7 +17,7 @@ use crate::domain::{InternalError, Services};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::backchannel_history::BackchannelOutcome;
-use assent_model::scope::Scopes;
+use assent_model::scope::{Scope, Scopes};
 use assent_store::{BackchannelDay, PastBackchannelRequest};
 
 /// The time that the counts cover. Retention keeps the requests as long.

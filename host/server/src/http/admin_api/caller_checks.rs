@@ -13,7 +13,9 @@ use super::context::Context;
 use super::input::{Query, id_of};
 use super::routes::Area;
 use crate::domain::Services;
-use crate::domain::admin::{self, AdminError, AskCaller, Caller, CallerCheckState, ShownCallerCheck};
+use crate::domain::admin::{
+    self, AdminError, AskCaller, Caller, CallerCheckState, ShownCallerCheck,
+};
 use crate::domain::audit::moment_text;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;

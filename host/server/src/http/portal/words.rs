@@ -436,8 +436,7 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
 /// Describes the event of the question whether the user is on the phone. Returns `None` for an entry about another one.
 fn caller_check(entry: &Entry) -> Option<Message> {
     entry.detail.get("caller_check")?;
-    let name = entry.personal.get("administrator").and_then(Value::as_str);
-    let message = match entry.event {
+    Some(match entry.event {
         Event::SignInRequested => Message::new("activity-caller-check-requested"),
         Event::SignInApproved => Message::new("activity-caller-check-approved"),
         Event::SignInDenied => Message::new("activity-caller-check-denied"),
@@ -447,8 +446,7 @@ fn caller_check(entry: &Entry) -> Option<Message> {
             Message::new("activity-caller-check-ended")
         }
         _ => return None,
-    };
-    Some(message.text("administrator", name.unwrap_or_default()))
+    })
 }
 
 /// Describes the event of a protected action in the console that needed an approval on the device.

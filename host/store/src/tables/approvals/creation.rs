@@ -137,7 +137,9 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     }
     match request.kind {
         // The limits of applications and of checks of callers bound these entries.
-        RequestKind::Backchannel | RequestKind::CallerCheck => audit::append_if_about_user(db, &entry, true).await?,
+        RequestKind::Backchannel | RequestKind::CallerCheck => {
+            audit::append_if_about_user(db, &entry, true).await?
+        }
         _ => repeat::append(db, &entry, approval.name_digest).await?,
     }
     Ok(reached.map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted))
@@ -183,9 +185,7 @@ async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result
                 false => SubjectOutcome::Stored,
             })
         }
-        (ApprovalSubject::CallerCheck { id, .. }, (None, None, Some(check)))
-            if *id == check.id =>
-        {
+        (ApprovalSubject::CallerCheck { id, .. }, (None, None, Some(check))) if *id == check.id => {
             caller_checks::insert(db, check).await?;
             Ok(SubjectOutcome::Stored)
         }

@@ -99,7 +99,12 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(id, at)| Ok((parse(&id, cell("approvals", "application_id", &id))?, moment(at))))
+            .map(|(id, at)| {
+                Ok((
+                    parse(&id, cell("approvals", "application_id", &id))?,
+                    moment(at),
+                ))
+            })
             .collect()
     }
 
