@@ -93,6 +93,29 @@ fn number_of_approval(
     }
 }
 
+/// Reports the outcome of a decision, with what it was about.
+fn report_outcome(request: &PendingRequest, outcome: &str) {
+    let PendingRequest {
+        account,
+        application,
+        browser,
+        ..
+    } = request;
+    let name = &application.name;
+    if let Some(action) = &request.action {
+        let action = assent_model::printable::lines(action);
+        terminal::report_line(format_args!("{outcome}: {account}: {action}"));
+    } else if request.caller_check.is_some() {
+        terminal::report_line(format_args!(
+            "{outcome}: whether {account} is on the phone with {name}"
+        ));
+    } else if request.backchannel.is_some() {
+        terminal::report_line(format_args!("{outcome}: {account} for {name}"));
+    } else {
+        terminal::report_line(format_args!("{outcome}: {account} on {browser} for {name}"));
+    }
+}
+
 pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
     match command {
         AuthenticatorCommand::Enrol {
@@ -154,24 +177,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 true => authenticator.report(request).await?,
                 false => authenticator.decide(request, number.as_deref()).await?,
             };
-            match &request.action {
-                Some(action) => {
-                    let action = assent_model::printable::lines(action);
-                    terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
-                }
-                None if request.caller_check.is_some() => terminal::report_line(format_args!(
-                    "{outcome}: whether {} is on the phone with {}",
-                    request.account, request.application.name
-                )),
-                None if request.backchannel.is_some() => terminal::report_line(format_args!(
-                    "{outcome}: {} for {}",
-                    request.account, request.application.name
-                )),
-                None => terminal::report_line(format_args!(
-                    "{outcome}: {} on {} for {}",
-                    request.account, request.browser, request.application.name
-                )),
-            }
+            report_outcome(request, &outcome);
             for detail in &request.details {
                 // A terminal shows the isolates of values as characters.
                 let detail = detail.replace(['\u{2068}', '\u{2069}'], "");

@@ -113,10 +113,8 @@ pub(super) fn activity_message(
     application: &Message,
 ) -> Message {
     let application = || application.clone();
-    if let Some(message) = action.and_then(|action| protected_action(entry.event, action)) {
-        return message;
-    }
-    if let Some(message) = caller_check(entry) {
+    let own = action.and_then(|action| protected_action(entry.event, action));
+    if let Some(message) = own.or_else(|| caller_check(entry)) {
         return message;
     }
     match entry.event {

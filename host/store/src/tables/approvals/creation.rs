@@ -138,7 +138,7 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     match request.kind {
         // The limits of applications and of checks of callers bound these entries.
         RequestKind::Backchannel | RequestKind::CallerCheck => {
-            audit::append_if_about_user(db, &entry, true).await?
+            audit::append_if_about_user(db, &entry, true).await?;
         }
         _ => repeat::append(db, &entry, approval.name_digest).await?,
     }

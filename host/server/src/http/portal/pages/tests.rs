@@ -167,6 +167,17 @@ fn requests() -> RequestsPage {
     }
 }
 
+fn no_requests() -> RequestsPage {
+    RequestsPage {
+        paused: None,
+        applications: Vec::new(),
+        rows: Vec::new(),
+        older: None,
+        first: true,
+        ..requests()
+    }
+}
+
 fn consents(offline: bool) -> ConsentsPage {
     let row = ConsentRow {
         application: text(),
@@ -367,14 +378,7 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
         consents(false),
         consents(true),
         requests(),
-        RequestsPage {
-            paused: None,
-            applications: Vec::new(),
-            rows: Vec::new(),
-            older: None,
-            first: true,
-            ..requests()
-        },
+        no_requests(),
         activity(),
         ActivityPage {
             rows: Vec::new(),
