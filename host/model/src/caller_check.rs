@@ -1,5 +1,5 @@
-//! Checks of callers: a help desk asks the device of a user whether the user is on the phone now. An approval proves who
-//! calls, and grants nothing.
+//! Checks of callers: a help desk asks the device of a user whether the user is on the phone now. An approval proves
+//! who calls, and grants nothing.
 
 use crate::audit::Actor;
 use crate::clock::Timestamp;

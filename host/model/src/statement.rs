@@ -113,8 +113,8 @@ pub enum Binding<'a> {
 
 impl ApprovalStatement<'_> {
     /// Returns the text to sign. The texts for a sign-in, a protected action, a back-channel request and the check of a
-    /// caller always differ, and a text without a number from one with a number. Each authorization detail has a line. A report ("This was
-    /// not me") has its own text, without a number, a subject and details.
+    /// caller always differ, and a text without a number from one with a number. Each authorization detail has a line.
+    /// A report ("This was not me") has its own text, without a number, a subject and details.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", json_string(self.issuer)),

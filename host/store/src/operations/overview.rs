@@ -188,7 +188,8 @@ impl Store {
         Ok(hours.into_values().collect())
     }
 
-    /// Subtracts the requests for protected actions and the checks of callers, whose entries have the same events. Only few entries have them.
+    /// Subtracts the requests for protected actions and the checks of callers, whose entries have the same events. Only
+    /// few entries have them.
     async fn subtract_actions(
         &self,
         since: &str,

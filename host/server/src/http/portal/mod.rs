@@ -1,6 +1,6 @@
 //! The portal for signed-in users: the start page with their applications, and their devices, sessions, consents,
-//! requests, activity and profile. Each page is plain HTML. Forms perform all changes, and the page that follows shows the
-//! result.
+//! requests, activity and profile. Each page is plain HTML. Forms perform all changes, and the page that follows shows
+//! the result.
 
 mod activity;
 mod activity_kind;
