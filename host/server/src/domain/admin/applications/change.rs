@@ -259,8 +259,12 @@ fn details_types(names: &[String]) -> Result<BTreeSet<TypeName>> {
 }
 
 fn longest_expiry(seconds: u32) -> Result<LongestExpiry> {
-    LongestExpiry::of_seconds(seconds)
-        .map_err(|error| invalid("backchannel_longest_expiry", error.to_string()))
+    const SHORTEST: u32 = LongestExpiry::SHORTEST;
+    const LONGEST: u32 = LongestExpiry::LONGEST;
+    LongestExpiry::of_seconds(seconds).map_err(|_| {
+        let expected = format!("expected {SHORTEST} to {LONGEST} seconds");
+        invalid("backchannel_longest_expiry", expected)
+    })
 }
 
 fn at_least_one(grant_types: Vec<GrantType>) -> Result<BTreeSet<GrantType>> {
