@@ -7,7 +7,9 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{ask, asked, pending, permit, poll, poll_error, start};
-use crate::harness::{Browser, Database, TestHost, TestUser, Text};
+use crate::harness::{Browser, Database, TestHost, TestUser, Text, jwt_claims};
+use crate::passkeys;
+use crate::passkeys::software::Software;
 
 async fn set_binding(host: &TestHost, client: &str, binding: &str) {
     let path = format!("/applications/{client}");
@@ -179,6 +181,34 @@ async fn an_unbound_request_needs_a_passkey(database: Database) {
         "{database:?}: it remains pending"
     );
     assert_eq!(ada.device.deny(&request).await, "denied");
+}
+
+/// The approval with a passkey counts, and the ID token says so.
+#[both_databases]
+async fn an_unbound_request_is_approved_with_a_passkey(database: Database) {
+    let (host, ada) = start_bound(database, "none").await;
+    let passkey = Software::new(&host.base);
+    passkeys::add(&ada.device, &passkey).await;
+    let passkey = Software {
+        counter: 2,
+        ..passkey
+    };
+    let auth_req_id = asked(&host, &ada, &[]).await;
+    let request = pending(&ada.device).await;
+    let options = passkeys::question(&ada.device, &request, "").await;
+    let assertion = passkey.create_assertion(&options);
+    let proof = passkeys::proof(&ada.device, &request, "", Some(assertion));
+    let reply = passkeys::send(&ada.device, &request, &proof).await;
+    assert_eq!(
+        reply.status,
+        StatusCode::OK,
+        "{database:?}: {:?}",
+        reply.body
+    );
+    let (status, tokens) = poll(&host.base, &ada.application, &auth_req_id).await;
+    assert_eq!(status, StatusCode::OK, "{database:?}: {tokens}");
+    let claims = jwt_claims(tokens["id_token"].text());
+    assert_eq!(claims["amr"], json!(["swk", "user", "mfa"]));
 }
 
 /// `requested_expiry` is at most ten minutes, or what an administrator permits, which is at most a day.

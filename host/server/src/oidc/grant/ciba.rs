@@ -83,6 +83,9 @@ pub(super) async fn exchange(
             let approved = (approval.id, authentication);
             grant(services, client, &request, approved, details).await
         }
+        ApprovalStage::Failed(_) => Err(TokenError::AccessDenied(
+            "the user typed wrong digits too often",
+        )),
         _ => Err(TokenError::AccessDenied(
             "the user denied the request in the authenticator",
         )),
