@@ -8,6 +8,7 @@ use url::Url;
 
 use crate::administration::AdminScopes;
 use crate::authorization_details::name::TypeName;
+use crate::backchannel::{BackchannelBinding, LongestExpiry};
 use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::client_secret::ClientSecrets;
@@ -376,6 +377,16 @@ pub struct OidcSettings {
     /// The only algorithm of its request objects; `None`: each supported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_object_algorithm: Option<ClientAlgorithm>,
+    /// The only algorithm of its signed back-channel requests, which it must then sign; `None`: each supported one. See
+    /// [`OidcSettings::signs_backchannel_requests`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backchannel_request_algorithm: Option<ClientAlgorithm>,
+    /// The way in which users connect its back-channel requests with it.
+    #[serde(default, skip_serializing_if = "BackchannelBinding::is_default")]
+    pub backchannel_binding: BackchannelBinding,
+    /// The longest expiry that its back-channel requests may ask for.
+    #[serde(default, skip_serializing_if = "LongestExpiry::is_default")]
+    pub backchannel_longest_expiry: LongestExpiry,
     /// The only algorithm of its assertions with a key; `None`: each supported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertion_algorithm: Option<ClientAlgorithm>,
@@ -453,6 +464,9 @@ impl OidcSettings {
             request_uris: Vec::new(),
             require_signed_request_object: false,
             request_object_algorithm: None,
+            backchannel_request_algorithm: None,
+            backchannel_binding: BackchannelBinding::default(),
+            backchannel_longest_expiry: LongestExpiry::default(),
             assertion_algorithm: None,
             security_profile: None,
             id_token_algorithm: SigningAlgorithm::default(),
@@ -497,6 +511,13 @@ impl OidcSettings {
         let is_lenient = self.lenient_assertion_audience
             || self.security_profile == Some(SecurityProfile::FapiCiba);
         is_lenient && !self.is_service_account()
+    }
+
+    /// Whether each back-channel request must be a signed JWT (OpenID CIBA Core 1.0 section 7.1.1): the application
+    /// fixed its algorithm, or its profile requires it.
+    pub fn signs_backchannel_requests(&self) -> bool {
+        self.backchannel_request_algorithm.is_some()
+            || self.security_profile == Some(SecurityProfile::FapiCiba)
     }
 
     /// Returns the current scopes of the application in the admin API, with a token that was issued with these scopes.

@@ -2,9 +2,11 @@
 //! asks for the approval of a user without a browser.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::authorization_details::requested::AuthorizationDetails;
 use crate::clock::Timestamp;
 use crate::id::{BackchannelRequestId, Did, UserId};
 use crate::printable::is_printable;
@@ -24,14 +26,112 @@ pub struct BackchannelRequest {
     pub user_id: UserId,
     /// The scopes to which an approval consents.
     pub scopes: Scopes,
+    /// The authorization details to which an approval consents (RFC 9396).
+    pub details: AuthorizationDetails,
     /// The message that the device shows.
     pub message: Option<BindingMessage>,
+    /// The way in which the user connects the request with the application.
+    pub binding: BackchannelBinding,
     /// The time of the request.
     pub requested_at: Timestamp,
     /// The expiry of the request.
     pub expires_at: Timestamp,
     /// Whether the application has received its tokens. An `auth_req_id` is single use.
     pub is_claimed: bool,
+}
+
+/// The way in which a user connects a back-channel request on the device with the application that shows it. It is a
+/// setting of the application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum BackchannelBinding {
+    /// The user compares the binding message.
+    #[default]
+    Shown,
+    /// The user types digits that the application shows. The device does not receive them.
+    Typed,
+    /// The user compares nothing, so only an approval with a passkey counts.
+    #[serde(rename = "none")]
+    #[strum(serialize = "none")]
+    Unbound,
+}
+crate::enum_texts!(BackchannelBinding);
+
+impl BackchannelBinding {
+    /// Whether the value is the default.
+    pub const fn is_default(&self) -> bool {
+        matches!(self, Self::Shown)
+    }
+}
+
+/// The longest `requested_expiry` of an application, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "u32", try_from = "u32")]
+pub struct LongestExpiry(u32);
+
+/// A number that is not the longest expiry of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected {shortest} to {longest} seconds",
+    shortest = LongestExpiry::SHORTEST, longest = LongestExpiry::LONGEST
+)]
+pub struct LongestExpiryError;
+
+impl LongestExpiry {
+    /// The shortest expiry of a request, in seconds.
+    pub const SHORTEST: u32 = 10;
+    /// The longest value: a day, in seconds.
+    pub const LONGEST: u32 = 24 * 60 * 60;
+    const DEFAULT: u32 = 10 * 60;
+
+    /// Checks a number of seconds.
+    ///
+    /// # Errors
+    /// [`LongestExpiryError`] if it is not between [`Self::SHORTEST`] and [`Self::LONGEST`].
+    pub fn of_seconds(seconds: u32) -> Result<Self, LongestExpiryError> {
+        match (Self::SHORTEST..=Self::LONGEST).contains(&seconds) {
+            true => Ok(Self(seconds)),
+            false => Err(LongestExpiryError),
+        }
+    }
+
+    /// Returns the number of seconds.
+    pub const fn seconds(self) -> u32 {
+        self.0
+    }
+
+    /// Returns the expiry that a request asks for in seconds, if it is permitted.
+    pub fn permitted(self, seconds: u32) -> Option<Duration> {
+        let is_permitted = (Self::SHORTEST..=self.0).contains(&seconds);
+        is_permitted.then(|| Duration::from_secs(seconds.into()))
+    }
+
+    /// Whether the value is the default.
+    pub const fn is_default(&self) -> bool {
+        self.0 == Self::DEFAULT
+    }
+}
+
+impl Default for LongestExpiry {
+    fn default() -> Self {
+        Self(Self::DEFAULT)
+    }
+}
+
+impl TryFrom<u32> for LongestExpiry {
+    type Error = LongestExpiryError;
+    fn try_from(seconds: u32) -> Result<Self, LongestExpiryError> {
+        Self::of_seconds(seconds)
+    }
+}
+
+impl From<LongestExpiry> for u32 {
+    fn from(longest: LongestExpiry) -> Self {
+        longest.0
+    }
 }
 
 /// The text that the application and the device both show, so that the user recognises the request (`binding_message`,
@@ -91,6 +191,11 @@ impl BindingMessage {
     /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether the text has only digits.
+    pub fn is_number(&self) -> bool {
+        self.0.bytes().all(|byte| byte.is_ascii_digit())
     }
 }
 
@@ -152,6 +257,21 @@ mod tests {
             let message = BindingMessage::parse(text).expect(text);
             assert_eq!(message.as_str(), text);
         }
+    }
+
+    #[test]
+    fn an_expiry_is_between_ten_seconds_and_that_of_the_application() {
+        let usual = LongestExpiry::default();
+        assert_eq!(usual.permitted(10), Some(Duration::from_secs(10)));
+        assert_eq!(usual.permitted(600), Some(Duration::from_secs(600)));
+        assert_eq!((usual.permitted(9), usual.permitted(601)), (None, None));
+        let day = LongestExpiry::of_seconds(86_400).unwrap();
+        assert_eq!(day.permitted(86_400), Some(Duration::from_secs(86_400)));
+        for seconds in [0, 9, 86_401, u32::MAX] {
+            assert_eq!(LongestExpiry::of_seconds(seconds), Err(LongestExpiryError));
+        }
+        let stored: Result<LongestExpiry, _> = serde_json::from_str("86401");
+        assert!(stored.is_err());
     }
 
     #[test]

@@ -541,6 +541,10 @@ CREATE TABLE backchannel_requests (
     scopes          TEXT   NOT NULL,
     -- What the user compares with the text of the application.
     binding_message TEXT,
+    -- How the user connects the request with the application. The digits to type are the number of its approval.
+    binding         TEXT   NOT NULL CHECK (binding IN ('shown', 'typed', 'none')),
+    -- JSON: the authorization details with their texts.
+    authorization_details TEXT NOT NULL,
     requested_at    BIGINT NOT NULL,
     expires_at      BIGINT NOT NULL,
     -- When the application received its tokens, which succeeds once.
@@ -574,8 +578,8 @@ CREATE TABLE approvals (
     scanned_by         TEXT,
     -- 1 if that device is in the browser that waits.
     same_browser       BIGINT NOT NULL DEFAULT 0,
-    -- The matching number; NULL for a passkey, which approves as the row begins, and for a back-channel request, whose message the
-    -- user compares.
+    -- The matching number; NULL for a passkey, which approves as the row begins, and for a back-channel request without
+    -- digits to type.
     number             TEXT,
     attempts_left      BIGINT NOT NULL,
     -- JSON: what the device shows and signs. The summary of a protected action comes to it, which is not stored.

@@ -87,7 +87,8 @@ fn values(schema: &str) -> Value {
 }
 
 /// The members that depend on others, or on another server. Tests of their own remove them.
-const DEPENDENT: [&str; 13] = [
+const DEPENDENT: [&str; 14] = [
+    "backchannel_authentication_request_signing_alg",
     "jwks",
     "jwks_uri",
     "public_key",

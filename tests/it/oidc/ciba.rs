@@ -1,9 +1,13 @@
 //! Back-channel authentication (OpenID CIBA Core 1.0): an application asks for a user without a browser. A test of an
 //! attack has the name of its line.
 
+mod bindings;
+mod details;
+mod fapi;
 mod limits;
 mod polls;
 mod requests;
+mod signed;
 
 use assent::authenticator::enrolled::PendingRequest;
 use assent_test_macros::both_databases;

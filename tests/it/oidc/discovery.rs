@@ -124,6 +124,9 @@ fn expected(issuer: &str) -> Value {
     let backchannel = json!({
         "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
         "backchannel_token_delivery_modes_supported": ["poll"],
+        "backchannel_authentication_request_signing_alg_values_supported": [
+            "RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA",
+        ],
         "backchannel_user_code_parameter_supported": false,
     });
     for (name, value) in backchannel.members() {

@@ -113,6 +113,16 @@ impl SecurityProfile {
     fn unmet_requests(self, settings: &OidcSettings) -> Vec<UnmetRule> {
         let mut unmet = Vec::new();
         if !self.is_fapi_2() {
+            // Each back-channel request must be signed, whether or not the application fixes an algorithm.
+            if settings.signing_keys().is_none() {
+                unmet.push(UnmetRule {
+                    member: "jwks_uri",
+                    expected: vec![json!("https://")],
+                    rule: "keys, by this member or by jwks, that verify the signed requests: FAPI-CIBA section 5.2.2",
+                    is_settable: false,
+                    obstacle: None,
+                });
+            }
             return unmet;
         }
         let mut require = |is_met: bool, member, rule, is_settable| {
@@ -188,6 +198,10 @@ impl SecurityProfile {
                 settings.request_object_algorithm,
             ),
             (
+                "backchannel_authentication_request_signing_alg",
+                settings.backchannel_request_algorithm,
+            ),
+            (
                 "token_endpoint_auth_signing_alg",
                 settings.assertion_algorithm,
             ),
@@ -237,6 +251,7 @@ mod tests {
             [
                 "token_endpoint_auth_method",
                 "tls_client_certificate_bound_access_tokens",
+                "jwks_uri",
                 "id_token_signed_response_alg",
             ]
         );

@@ -97,6 +97,7 @@ const WORDS = {
   invalid_subscription: 'app-failure-subscription',
   passkey_unconfirmed: 'app-failure-passkey-unconfirmed',
   invalid_passkey: 'app-failure-passkey-rejected',
+  passkey_missing: 'app-failure-passkey-missing',
   passkey_exists: 'app-failure-has-passkey',
   passkeys_unsupported: 'app-passkey-impossible',
 };

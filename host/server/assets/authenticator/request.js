@@ -3,7 +3,7 @@
 
 import { notificationWords } from './account_notifications.js';
 import { keypad } from './keypad.js';
-import { endedRequests, needsNumber, openRequests, secondsLeft, shownRequest } from './requests.js';
+import { endedRequests, mostDigits, needsNumber, openRequests, secondsLeft, shownRequest } from './requests.js';
 import { usable, withNotifications } from './state.js';
 import { phrase, text, timeLeft, timeOfDay } from './texts.js';
 import { button, complaint, el, joined, sign } from './view.js';
@@ -62,6 +62,7 @@ const BACKCHANNEL_ENDINGS = {
   denied: ['app-request-denied', 'app-backchannel-denied'],
   expired: ['app-request-expired', 'app-backchannel-ended'],
   gone: ['app-backchannel-closed', 'app-backchannel-ended'],
+  locked: ['app-request-locked', 'app-backchannel-ended'],
   reported: ['app-request-reported', 'app-backchannel-reported'],
 };
 
@@ -226,17 +227,25 @@ function summary({ request }) {
 }
 
 /**
+ * The advice for a request of an application that sent no message.
+ * @type {Record<NonNullable<import('./types.d.ts').ApprovalRequest['backchannel']>['binding'], string>}
+ */
+const ALONE = {
+  shown: 'app-backchannel-no-message',
+  typed: 'app-backchannel-type',
+  none: 'app-backchannel-no-message',
+};
+
+/**
  * The details of a request of an application: the account, the message to compare, and the permissions.
  * @param {import('./types.d.ts').ApprovalRequest} request
  * @param {NonNullable<import('./types.d.ts').ApprovalRequest['backchannel']>} backchannel
  * @returns {Child[]}
  */
-function backchannelSummary(request, { message, scopes }) {
+function backchannelSummary(request, { message, scopes, binding }) {
   const id = `request-${request.id}`;
   const { logo, name: application } = request.application;
-  const about = message
-    ? phrase('app-backchannel-compare', { application })
-    : phrase('app-backchannel-no-message', { application });
+  const about = phrase(message ? 'app-backchannel-compare' : ALONE[binding], { application });
   return [
     el(
       'div',
@@ -252,6 +261,7 @@ function backchannelSummary(request, { message, scopes }) {
     ),
     el('p', { key: 'about', class: 'lead' }, ...about),
     details(request),
+    binding === 'none' && el('p', { key: 'passkey', class: 'muted' }, text('app-backchannel-passkey')),
     message && el('p', { key: 'message', class: 'binding-message', 'data-part': 'message' }, el('bdi', {}, message)),
     el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-backchannel-scopes', { application })),
     el('ul', { key: 'scopes', class: 'scopes' }, ...scopes.map((scope) => el('li', {}, scope))),
@@ -320,7 +330,8 @@ function answerForm(state, item, act) {
 }
 
 /**
- * The text that replaces the number for a sign-in in this browser. A request of an application has its message instead.
+ * The text that replaces the number for a sign-in in this browser. A request of an application may have a message
+ * instead.
  * @param {Item} item
  */
 function fieldWithoutNumber({ request, error }) {
@@ -330,6 +341,16 @@ function fieldWithoutNumber({ request, error }) {
     request.same_browser && el('p', {}, text('app-scan-here-about')),
     el('p', { class: 'field-error', id: `request-${request.id}-error`, hidden: error === '' }, error),
   );
+}
+
+/**
+ * The label of the number field.
+ * @param {Item['request']} request
+ * @returns {Child[]}
+ */
+function numberLabel({ action, backchannel, application: { name: application } }) {
+  if (backchannel) return phrase('app-backchannel-number', { application });
+  return [text(action ? 'app-action-number' : 'app-request-number')];
 }
 
 /**
@@ -349,7 +370,7 @@ function numberField(state, item, act) {
     // If the card has a keypad, the system shows none.
     inputmode: state.keypad ? 'none' : 'numeric',
     pattern: '[0-9]*',
-    size: '2',
+    size: mostDigits(request).toString(),
     dir: 'ltr',
     autocomplete: 'off',
     enterkeyhint: 'done',
@@ -362,7 +383,7 @@ function numberField(state, item, act) {
   return el(
     'div',
     { key: 'number', class: 'field number-field' },
-    el('label', { for: `${id}-number` }, request.action ? text('app-action-number') : text('app-request-number')),
+    el('label', { for: `${id}-number` }, ...numberLabel(request)),
     input,
     el('p', { class: 'field-error', id: `${id}-error`, hidden: item.error === '' }, item.error),
     el(

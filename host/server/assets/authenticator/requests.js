@@ -140,11 +140,20 @@ export function receive(state, deviceId, listed, skew, isInUse) {
 }
 
 /**
- * Whether the user types a number to approve the request. A request of an application has a message instead.
+ * Whether the user types a number to approve the request. A request of an application has one only if the application
+ * shows digits.
  * @param {import('./types.d.ts').ApprovalRequest} request
  */
 export function needsNumber({ same_browser: isHere, backchannel }) {
-  return !isHere && !backchannel;
+  return backchannel ? backchannel.binding === 'typed' : !isHere;
+}
+
+/**
+ * The most digits of the number of a request. The number of an application has two to four.
+ * @param {import('./types.d.ts').ApprovalRequest} request
+ */
+export function mostDigits({ backchannel }) {
+  return backchannel ? 4 : 2;
 }
 
 /** @param {Item} item */

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
+use assent_model::backchannel::BackchannelBinding;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_model::text::to_utf8;
 
@@ -57,6 +58,9 @@ pub struct PendingBackchannel {
     pub message: Option<String>,
     /// The permissions that an approval gives.
     pub scopes: Vec<String>,
+    /// What the user does: compare the message, type digits, or approve with a passkey.
+    #[serde(default)]
+    pub binding: BackchannelBinding,
 }
 
 /// The preview of a QR sign-in, before the user accepts it.

@@ -10,6 +10,7 @@ use crate::authenticator::enrolment::PendingEnrolment;
 use crate::authenticator::exchange::NoResponse;
 use assent_admin_client::terminal;
 use assent_model::approval::MatchingNumber;
+use assent_model::backchannel::BackchannelBinding;
 use assent_model::id::ApprovalId;
 
 #[derive(Debug, Subcommand)]
@@ -39,10 +40,10 @@ pub(super) enum AuthenticatorCommand {
         /// The id of the request, as `list` prints it.
         #[arg(long, value_name = "ID")]
         request: Option<ApprovalId>,
-        /// Approve with the number that the browser shows.
-        #[arg(long, value_name = "NN", value_parser = two_digits)]
+        /// Approve with the number that the browser or the application shows.
+        #[arg(long, value_name = "NUMBER", value_parser = matching_number)]
         number: Option<String>,
-        /// Approve a request without a browser, which has no number.
+        /// Approve a request without a browser and without a number.
         #[arg(long)]
         approve: bool,
         /// Deny.
@@ -72,23 +73,29 @@ pub(super) enum AuthenticatorCommand {
     },
 }
 
-fn two_digits(text: &str) -> Result<String, &'static str> {
+fn matching_number(text: &str) -> Result<String, &'static str> {
     MatchingNumber::parse_typed(text)
         .map(|number| number.to_string())
-        .ok_or("expected the two digits that the browser shows")
+        .ok_or(
+            "expected the two digits that the browser shows, or the two to four of an application",
+        )
 }
 
-/// Returns the number of an approval; empty for a request without a browser, and `None` to deny.
+/// Returns the number of an approval; empty for a request without a number, and `None` to deny.
 fn number_of_approval(
     request: &PendingRequest,
     number: Option<String>,
     approve: bool,
 ) -> anyhow::Result<Option<String>> {
-    match (&request.backchannel, number) {
-        (Some(_), Some(_)) => bail!("the request has no number; approve it with --approve"),
-        (None, None) if approve => {
-            bail!("the browser shows a number; approve the request with --number")
-        }
+    let has_number = request
+        .backchannel
+        .as_ref()
+        .is_none_or(|backchannel| backchannel.binding == BackchannelBinding::Typed);
+    match (has_number, number) {
+        (false, Some(_)) => bail!("the request has no number; approve it with --approve"),
+        (true, None) if approve => bail!(
+            "the browser or the application shows a number; approve the request with --number"
+        ),
         (_, number) => Ok(number.or_else(|| approve.then(String::new))),
     }
 }

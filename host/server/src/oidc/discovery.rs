@@ -56,6 +56,7 @@ pub fn document(services: &Services) -> Value {
         "pushed_authorization_request_endpoint": format!("{issuer}/par"),
         "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
         "backchannel_token_delivery_modes_supported": ["poll"],
+        "backchannel_authentication_request_signing_alg_values_supported": ASYMMETRIC,
         "backchannel_user_code_parameter_supported": false,
         "require_pushed_authorization_requests": services.settings.oidc.require_pushed_authorization_requests,
         "dpop_signing_alg_values_supported": PROOF_ALGORITHMS,

@@ -4,6 +4,7 @@
 pub mod authorize;
 pub mod backchannel;
 pub mod backchannel_authentication;
+mod backchannel_user;
 pub mod bearer;
 pub mod client_auth;
 pub mod discovery;
@@ -17,7 +18,10 @@ pub mod introspection;
 pub mod parameters;
 pub mod pushed_request;
 pub mod registration;
+mod request_jwt;
 pub mod request_parts;
+mod requested_details;
 pub mod revocation;
+mod signed_backchannel_request;
 pub mod tokens;
 pub mod userinfo;

@@ -394,8 +394,26 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
         (
             "require_signed_request_object",
             json!(true),
-            signed,
+            signed.clone(),
             words("require_signed_request_object true"),
+        ),
+        (
+            "backchannel_authentication_request_signing_alg",
+            json!("PS256"),
+            signed,
+            words("backchannel_authentication_request_signing_alg “PS256”"),
+        ),
+        (
+            "backchannel_binding",
+            json!("typed"),
+            none.clone(),
+            words("backchannel_binding “typed”"),
+        ),
+        (
+            "backchannel_longest_expiry",
+            json!(3600),
+            none.clone(),
+            words("backchannel_longest_expiry 3600"),
         ),
         (
             "request_uris",

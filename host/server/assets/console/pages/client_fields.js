@@ -2,7 +2,7 @@
 
 import { get } from '../api.js';
 import { apiSentence } from '../api_texts.js';
-import { area, FieldError, folded, group, jsonText, lines, select, several, text, toggle } from '../form.js';
+import { area, FieldError, folded, group, jsonText, lines, number, select, several, text, toggle } from '../form.js';
 import { t } from '../language.js';
 
 /** @import { Schema, Values } from '../types.d.ts' */
@@ -195,7 +195,7 @@ export function clientFields(type, { owner }) {
     folded(
       'Advanced',
       protection(type),
-      ...(type === 'web' ? [clientAssertions(), ...(owner ? [adminScopes()] : [])] : []),
+      ...(type === 'web' ? [backchannelRequests(), clientAssertions(), ...(owner ? [adminScopes()] : [])] : []),
     ),
   ];
 }
@@ -279,6 +279,28 @@ const signature = (name, label, otherwise, more = {}) =>
       ['EdDSA', 'EdDSA'],
     ],
     { ...more, none: null },
+  );
+
+/** The requests for users without a browser (CIBA). */
+const backchannelRequests = () =>
+  group(
+    'Requests without a browser',
+    'For the grant type urn:openid:params:grant-type:ciba.',
+    select(
+      'backchannel_binding',
+      'How users recognise them',
+      [
+        ['shown', 'They compare the message'],
+        ['typed', 'They type digits that the application shows'],
+        ['none', 'They compare nothing, and approve with a passkey'],
+      ],
+      { hint: 'Digits to type protect best against a request that a user did not expect.' },
+    ),
+    number('backchannel_longest_expiry', 'Longest time for an answer, in seconds', {
+      min: 10,
+      max: 86_400,
+      hint: 'What the application may ask for (requested_expiry). 86,400 is a day.',
+    }),
   );
 
 /** PKCE of a web application. Other types always need it. */

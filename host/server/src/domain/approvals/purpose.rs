@@ -10,11 +10,12 @@ use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize,
 use crate::domain::sign_in::scope_words;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::action_approval::{ActionApproval, ActionProposal, ActionRequester};
-use assent_model::approval::{Approval, ApprovalSubject};
+use assent_model::approval::{Approval, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::authorization_details::requested::DetailsTexts;
-use assent_model::backchannel::{BackchannelRequest, BindingMessage};
+use assent_model::backchannel::{BackchannelBinding, BackchannelRequest, BindingMessage};
 use assent_model::clock::Timestamp;
+use assent_model::entropy::Entropy;
 use assent_model::id::{DeviceId, Did, ReportId};
 use assent_model::language::Language;
 use assent_model::login::{Login, LoginRequest};
@@ -41,6 +42,8 @@ pub(crate) struct BackchannelQuestion {
     pub(crate) request: BackchannelRequest,
     /// The name of the application.
     pub(crate) application_name: String,
+    /// The digits to type, if the application chose them.
+    pub(crate) chosen_number: Option<MatchingNumber>,
 }
 
 /// The purpose of a new request.
@@ -67,6 +70,7 @@ impl<'a> Purpose<'a> {
                     id: request.id,
                     message: request.message.clone(),
                     scopes: request.scopes.clone(),
+                    binding: request.binding,
                 }
             }
         }
@@ -91,9 +95,19 @@ impl<'a> Purpose<'a> {
         }
     }
 
-    /// Whether the user types a number. A back-channel request has a message that the user compares.
-    pub(super) const fn has_number(self) -> bool {
-        !matches!(self, Self::Backchannel(_))
+    /// Returns the numbers of which the user types one, in random order. Empty for a back-channel request without digits
+    /// to type.
+    pub(super) fn numbers(self, entropy: &dyn Entropy) -> Vec<MatchingNumber> {
+        match self {
+            Self::SignIn(_) | Self::ProtectedAction(_) => MatchingNumber::shuffled(entropy),
+            Self::Backchannel(question) => match question.request.binding {
+                BackchannelBinding::Shown | BackchannelBinding::Unbound => Vec::new(),
+                BackchannelBinding::Typed => match question.chosen_number {
+                    Some(chosen) => vec![chosen],
+                    None => MatchingNumber::shuffled_of_three_digits(entropy),
+                },
+            },
+        }
     }
 
     /// Returns the back-channel request with the limits in force. `None` for another purpose.
@@ -132,7 +146,8 @@ impl<'a> Purpose<'a> {
                 LoginRequest::Oidc(request) => request.authorization_details.texts(),
                 LoginRequest::Saml(_) | LoginRequest::Local { .. } => DetailsTexts::default(),
             },
-            Self::ProtectedAction(_) | Self::Backchannel(_) => DetailsTexts::default(),
+            Self::ProtectedAction(_) => DetailsTexts::default(),
+            Self::Backchannel(question) => question.request.details.texts(),
         }
     }
 
@@ -228,6 +243,8 @@ pub enum PurposeText {
         message: Option<BindingMessage>,
         /// The permissions of the scopes.
         scopes: Vec<String>,
+        /// The way in which the user connects the request with the application.
+        binding: BackchannelBinding,
     },
 }
 
@@ -237,7 +254,9 @@ impl PurposeText {
         match self {
             Self::SignIn => StatementSubject::SignIn,
             Self::Action(summary) => StatementSubject::Action(summary),
-            Self::Backchannel { message, scopes } => StatementSubject::Backchannel {
+            Self::Backchannel {
+                message, scopes, ..
+            } => StatementSubject::Backchannel {
                 message: message.as_ref().map_or("", BindingMessage::as_str),
                 scopes,
             },
@@ -260,12 +279,16 @@ pub(super) async fn text(
         ApprovalSubject::SignIn(_) => return Ok(Some(PurposeText::SignIn)),
         ApprovalSubject::ProtectedAction { id, .. } => *id,
         ApprovalSubject::Backchannel {
-            message, scopes, ..
+            message,
+            scopes,
+            binding,
+            ..
         } => {
             let words = scope_words::in_words(scopes).into_iter();
             return Ok(Some(PurposeText::Backchannel {
                 message: message.clone(),
                 scopes: words.map(|words| words.plain(language)).collect(),
+                binding: *binding,
             }));
         }
     };
@@ -300,10 +323,12 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
             id,
             message,
             scopes,
+            binding,
         } => {
             let entry = entry
                 .with("backchannel_request", id.to_string())
-                .with("scopes", scopes.to_string());
+                .with("scopes", scopes.to_string())
+                .with("binding", binding.as_str());
             match message {
                 Some(message) => entry.personal("binding_message", message.as_str()),
                 None => entry,

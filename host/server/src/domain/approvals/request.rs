@@ -238,12 +238,9 @@ async fn open_request(
     draft: ApprovalDraft<'_>,
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
-    let numbers = MatchingNumber::shuffled(&*services.entropy);
-    let Some(&number) = numbers.first() else {
-        return Ok(RequestOutcome::TooMany);
-    };
+    let numbers = draft.purpose.numbers(&*services.entropy);
     // The store chooses the first free number.
-    let approval = approval(services, &draft, number).await?;
+    let approval = approval(services, &draft, numbers.first().copied()).await?;
     let ApprovalDraft {
         purpose,
         known,
@@ -312,7 +309,7 @@ async fn open_request(
 async fn approval(
     services: &Services,
     draft: &ApprovalDraft<'_>,
-    number: MatchingNumber,
+    number: Option<MatchingNumber>,
 ) -> Result<Approval, InternalError> {
     let now = services.now();
     let application = draft.purpose.application();
@@ -325,7 +322,7 @@ async fn approval(
         browser: draft.purpose.browser(),
         scanned_by: draft.scanned_by,
         is_same_browser: draft.is_same_browser,
-        number: draft.purpose.has_number().then_some(number),
+        number,
         shown: PromptDetails {
             application: application.cloned(),
             application_name,

@@ -23,6 +23,9 @@ error_kinds! {
     OtherBrowser = "other_browser", FORBIDDEN, "The sign-in is in another browser: type its number.";
     /// The assertion or credential is not the answer to the last options, or the options expired.
     InvalidPasskey = "invalid_passkey", FORBIDDEN, "The answer of this phone's passkey is not valid. Try again.";
+    /// The application accepts only approvals with a passkey, and the device has none. The request remains pending.
+    PasskeyMissing = "passkey_missing", FORBIDDEN,
+        "The application accepts only approvals with a passkey: add one to this phone first.";
     /// The user is suspended or terminated.
     UserInactive = "user_inactive", FORBIDDEN, "Your account cannot be used. Ask your administrator.";
     /// The user has no device with this id.

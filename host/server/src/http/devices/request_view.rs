@@ -8,6 +8,7 @@ use crate::domain::approvals::prompt::Prompt;
 use crate::domain::approvals::purpose::PurposeText;
 use crate::http::operations::logos;
 use assent_model::approval::ApprovalStage;
+use assent_model::backchannel::BackchannelBinding;
 use assent_model::id::ApprovalId;
 use assent_model::secret::Digest;
 use assent_model::statement::application_identifier;
@@ -59,8 +60,7 @@ pub(super) struct ApprovalRequest {
     same_browser: bool,
 }
 
-/// What a device shows and signs of a back-channel request. It has no browser, so `place` and `browser` are empty, and
-/// the user types no number.
+/// What a device shows and signs of a back-channel request. It has no browser, so `place` and `browser` are empty.
 #[derive(Serialize, ToSchema)]
 pub(super) struct BackchannelDetails {
     /// The message that the user compares with that of the application.
@@ -68,6 +68,9 @@ pub(super) struct BackchannelDetails {
     message: Option<String>,
     /// The permissions that the approval gives, in the same language.
     scopes: Vec<String>,
+    /// What the user does: compare the message (`shown`), type two to four digits that the application shows (`typed`),
+    /// or approve with the passkey of the device (`none`).
+    binding: BackchannelBinding,
 }
 
 /// The state of a request that is not the one that the user answered.
@@ -107,10 +110,15 @@ pub(super) fn approval_request(
     let (action, backchannel) = match text {
         PurposeText::SignIn => (None, None),
         PurposeText::Action(summary) => (Some(summary.clone()), None),
-        PurposeText::Backchannel { message, scopes } => {
+        PurposeText::Backchannel {
+            message,
+            scopes,
+            binding,
+        } => {
             let details = BackchannelDetails {
                 message: message.as_ref().map(|message| message.as_str().to_owned()),
                 scopes: scopes.clone(),
+                binding: *binding,
             };
             (None, Some(details))
         }

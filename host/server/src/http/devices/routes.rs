@@ -84,6 +84,7 @@ pub(super) fn operations() -> Vec<DeviceOperation> {
                 E::OtherBrowser,
                 E::PasskeyRequired,
                 E::InvalidPasskey,
+                E::PasskeyMissing,
             ],
         ),
         signed(routes!(requests::lift_cooldown), &[]),

@@ -323,6 +323,7 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
         | TokenError::AccessDenied(_)
         | TokenError::UnknownUser
         | TokenError::InvalidBindingMessage(_)
+        | TokenError::ExpiredLoginHintToken
         | TokenError::UnauthorizedClient
         | TokenError::UnsupportedGrantType => {
             let (code, description) = (error.code(), error.to_string());

@@ -15,6 +15,7 @@ use crate::domain::sign_in::access::{Access, signed_in_access};
 use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::details;
 use crate::oidc::grant::new_tokens::{
     AccessDraft, REUSE_DETECTION, TokenResponse, issue_refresh, refresh_expiry,
 };
@@ -24,7 +25,7 @@ use assent_model::account::Account;
 use assent_model::application::{Application, GrantType};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
-use assent_model::authorization_details::granted::{DetailsSelection, GrantedDetails};
+use assent_model::authorization_details::granted::DetailsSelection;
 use assent_model::backchannel::BackchannelRequest;
 use assent_model::claims_request::ClaimsRequest;
 use assent_model::clock::Timestamp;
@@ -54,11 +55,6 @@ pub(super) async fn exchange(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
-    if parameters.has("authorization_details") {
-        return Err(TokenError::InvalidAuthorizationDetails(
-            "a back-channel request has no authorization_details".to_owned(),
-        ));
-    }
     let (request, approval) = find(services, client, parameters.required("auth_req_id")?).await?;
     let now = services.now();
     match approval.stage_at(now) {
@@ -78,8 +74,18 @@ pub(super) async fn exchange(
         }
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
-            grant(services, client, &request, approval.id, authentication).await
+            let granted = request.details.granted();
+            let details = details::selection(
+                &client.application,
+                &granted,
+                parameters.get("authorization_details"),
+            )?;
+            let approved = (approval.id, authentication);
+            grant(services, client, &request, approved, details).await
         }
+        ApprovalStage::Failed(_) => Err(TokenError::AccessDenied(
+            "the user typed wrong digits too often",
+        )),
         _ => Err(TokenError::AccessDenied(
             "the user denied the request in the authenticator",
         )),
@@ -134,8 +140,8 @@ async fn grant(
     services: &Services,
     client: &AuthenticatedClient,
     request: &BackchannelRequest,
-    approval: ApprovalId,
-    authentication: Authentication,
+    (approval, authentication): (ApprovalId, Authentication),
+    details: DetailsSelection,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
     let approved = approved_user(services, application, request, authentication).await?;
@@ -190,10 +196,7 @@ async fn grant(
         counter: 0,
         track_use_until: None,
     });
-    let rights = (
-        TokenScopes::Oidc(request.scopes.clone()),
-        DetailsSelection::NONE,
-    );
+    let rights = (TokenScopes::Oidc(request.scopes.clone()), details);
     let access_token =
         AccessDraft::new(services, lifetime).issue(services, client, source, rights, epoch)?;
     let refresh_token = refresh_expiry
@@ -208,7 +211,7 @@ async fn grant(
         id_token: Some(id_token),
         refresh_token: refresh_token.map(|token| token.expose().to_owned()),
         scope: request.scopes.to_string(),
-        authorization_details: None,
+        authorization_details: details::elements(&request.details.granted(), details),
         session_state,
     })
 }
@@ -351,7 +354,7 @@ fn new_grant(
                 claims: ClaimsRequest::default(),
                 purpose: SignInPurpose::Application,
                 dpop_key: None,
-                authorization_details: GrantedDetails::default(),
+                authorization_details: request.details.granted(),
             },
             created_at: now,
         },

@@ -13,6 +13,7 @@ use crate::keys::client::SYMMETRIC;
 use crate::keys::jws_verifier::ASYMMETRIC;
 use assent_model::application::GrantType;
 use assent_model::application_type::ApplicationType;
+use assent_model::backchannel::BackchannelBinding;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::key::SigningAlgorithm;
 
@@ -27,6 +28,7 @@ pub(super) const SELF_SIGNED: &str = "self_signed_tls_client_auth";
 /// The method of RFC 8705 section 2.1.
 pub(super) const OF_AUTHORITY: &str = "tls_client_auth";
 const ASSERTION_ALGORITHM: &str = "token_endpoint_auth_signing_alg";
+const USER_CODE: &str = "backchannel_user_code_parameter";
 
 /// The request that sends the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,6 +182,9 @@ pub fn request_of(
     for (name, value) in requirements(&metadata, purpose)? {
         set(name, json!(value));
     }
+    for (name, value) in backchannel_requests(&metadata, purpose)? {
+        set(name, value);
+    }
     for (name, value) in keys(&metadata, method)? {
         set(name, value);
     }
@@ -296,6 +301,36 @@ fn requirements(
     Ok(all)
 }
 
+/// Returns the members about back-channel requests (OpenID CIBA Core 1.0 section 4) and how users connect them with the
+/// application. An update neither ends the signature of requests nor changes the binding, because both are requirements.
+/// An administrator sets the longest expiry.
+fn backchannel_requests(
+    metadata: &Metadata<'_>,
+    purpose: MetadataUse,
+) -> Result<Vec<(&'static str, Value)>> {
+    const ALGORITHM: &str = "backchannel_authentication_request_signing_alg";
+    const BINDING: &str = "backchannel_binding";
+    let mut members = Vec::new();
+    if metadata.flag(USER_CODE)? == Some(true) {
+        let expected = "expected false: the server does not support user_code";
+        return Err(RegistrationError::of_member(USER_CODE, expected));
+    }
+    if let Some(algorithm) = metadata.text(ALGORITHM)? {
+        if !ASYMMETRIC.contains(&algorithm) {
+            let expected = format!("expected one of {}", ASYMMETRIC.join(", "));
+            return Err(RegistrationError::of_member(ALGORITHM, &expected));
+        }
+        members.push((ALGORITHM, json!(algorithm)));
+    }
+    if let (Some(text), MetadataUse::Registration) = (metadata.text(BINDING)?, purpose) {
+        let binding = BackchannelBinding::parse(text).ok_or_else(|| {
+            RegistrationError::of_member(BINDING, "expected shown, typed or none")
+        })?;
+        members.push((BINDING, json!(binding)));
+    }
+    Ok(members)
+}
+
 /// Returns the members about the application's keys.
 fn keys(metadata: &Metadata<'_>, method: MetadataMethod<'_>) -> Result<Vec<(&'static str, Value)>> {
     let (jwks, uri) = (metadata.value("jwks"), metadata.text("jwks_uri")?);
@@ -380,6 +415,9 @@ fn without_setting(metadata: &Metadata<'_>) -> Result<Map<String, Value>> {
         && SYMMETRIC.contains(&algorithm)
     {
         members.insert(ASSERTION_ALGORITHM.to_owned(), json!(algorithm));
+    }
+    if let Some(flag) = metadata.flag(USER_CODE)? {
+        members.insert(USER_CODE.to_owned(), json!(flag));
     }
     for name in ["sector_identifier_uri", "software_statement"] {
         if let Some(text) = metadata.text(name)? {

@@ -13,7 +13,7 @@ use assent_model::client_registration::ClientRegistration;
 use assent_model::secret::Secret;
 
 /// The members of the admin API that are metadata of the same name, if they are not null.
-const SAME: [&str; 26] = [
+const SAME: [&str; 28] = [
     "redirect_uris",
     "post_logout_redirect_uris",
     "grant_types",
@@ -22,6 +22,8 @@ const SAME: [&str; 26] = [
     "request_uris",
     "require_signed_request_object",
     "request_object_signing_alg",
+    "backchannel_authentication_request_signing_alg",
+    "backchannel_binding",
     "token_endpoint_auth_signing_alg",
     "id_token_signed_response_alg",
     "authorization_signed_response_alg",

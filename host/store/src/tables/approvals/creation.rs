@@ -8,6 +8,7 @@ use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql::Connection;
 use crate::engine::{deferred, sql};
 use crate::tables::administration::action_approvals;
+use crate::tables::approvals::limit::RequestLimit;
 use crate::tables::approvals::request::{
     ApprovalRequest, RefusedRequest, UnexpiredRequest, lock_and_read, subjects,
 };
@@ -32,6 +33,9 @@ pub enum RequestOutcome {
     NotOpen,
     /// Too many requests of the name or user are unexpired, so this one was rejected. See [`Store::refuse_request`].
     TooMany,
+    /// Another unexpired request of the user has the digits that the application chose for its back-channel request.
+    /// Nothing was stored.
+    NumberTaken,
 }
 
 impl RequestOutcome {
@@ -92,9 +96,13 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     let number = match limit::free_number(&unexpired, request) {
         Ok(number) => number,
         Err(limit) => {
+            let is_taken = request.backchannel.is_some() && limit == RequestLimit::Numbers;
             let limit = limit.as_str();
             tracing::info!(limit, "approval request rejected by a limit");
-            return reject(db, &unexpired, request).await;
+            return match is_taken {
+                true => Ok(RequestOutcome::NumberTaken),
+                false => reject(db, &unexpired, request).await,
+            };
         }
     };
     let is_paused = match store_subject(db, request).await? {

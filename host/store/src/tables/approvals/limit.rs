@@ -20,6 +20,10 @@ const TYPED_PER_USER: usize = 60;
 /// of unknown browsers they leave numbers for QR sign-ins and protected actions.
 const KNOWN_PER_USER: usize = 15;
 
+/// The most open back-channel requests of a user with two digits, which applications choose. The others have three or
+/// four. So sign-ins keep their numbers.
+const BACKCHANNEL_OF_TWO_DIGITS: usize = 5;
+
 /// The limit that rejects a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestLimit {
@@ -54,7 +58,8 @@ pub(super) fn is_typed(kind: &str) -> bool {
     .any(|one| one.as_str() == kind)
 }
 
-/// The first number that no unexpired request of the user or name has. A back-channel request has none.
+/// The first number that no unexpired request of the user or name has. `None` for a back-channel request without digits
+/// to type.
 ///
 /// # Errors
 /// The limit, if there are too many requests.
@@ -63,10 +68,12 @@ pub(super) fn free_number(
     request: &ApprovalRequest,
 ) -> std::result::Result<Option<MatchingNumber>, RequestLimit> {
     if let Some(draft) = &request.backchannel {
-        return match has_backchannel_place(unexpired, draft) {
-            true => Ok(None),
-            false => Err(RequestLimit::Backchannel),
-        };
+        if !has_backchannel_place(unexpired, draft) {
+            return Err(RequestLimit::Backchannel);
+        }
+        if request.numbers.is_empty() {
+            return Ok(None);
+        }
     }
     if request.kind == RequestKind::Typed {
         let name = request.approval.name_digest.to_text();
@@ -95,6 +102,15 @@ pub(super) fn free_number(
     if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
         return Err(RequestLimit::KnownPerUser);
     }
+    let of_two_digits = unexpired.iter().filter(|other| {
+        other.is_kind(RequestKind::Backchannel)
+            && keeps_number(other)
+            && other
+                .number
+                .as_ref()
+                .is_some_and(|number| number.len() == 2)
+    });
+    let is_full_of_two_digits = of_two_digits.count() >= BACKCHANNEL_OF_TWO_DIGITS;
     // Email addresses and other names have different numbers, for every user. Otherwise an observer of two names with
     // pages that never show the same number would conclude that they belong to one user.
     let is_address = request.approval.shown.account.contains('@');
@@ -102,25 +118,40 @@ pub(super) fn free_number(
         if request.kind == RequestKind::Typed && number.is_even() != is_address {
             return false;
         }
+        if request.backchannel.is_some() && number.has_two_digits() && is_full_of_two_digits {
+            return false;
+        }
         let number = number.to_string();
-        unexpired
+        let has_it = |other: &UnexpiredRequest| other.number.as_deref() == Some(number.as_str());
+        !unexpired
             .iter()
-            .all(|other| other.number.as_deref() != Some(number.as_str()))
+            .any(|other| keeps_number(other) && has_it(other))
     };
     let number = request.numbers.iter().copied().find(is_free);
     number.map(Some).ok_or(RequestLimit::Numbers)
+}
+
+/// Whether no other request may have the number of this unexpired one. A back-channel request may be valid for a day, so
+/// its end frees its number.
+fn keeps_number(other: &UnexpiredRequest) -> bool {
+    !other.is_kind(RequestKind::Backchannel) || is_open(other)
+}
+
+/// Whether a back-channel request looks pending to its application.
+fn is_open(other: &UnexpiredRequest) -> bool {
+    matches!(other.state.as_str(), "requested" | "withdrawn" | "reported")
 }
 
 /// Whether the application may have another open request for the user. Requests that reach no device count too, because
 /// the application must not learn which ones do.
 fn has_backchannel_place(unexpired: &[UnexpiredRequest], draft: &BackchannelDraft) -> bool {
     let application = draft.request.application.to_string();
-    let is_open = |other: &&UnexpiredRequest| {
+    let is_counted = |other: &&UnexpiredRequest| {
         other.is_kind(RequestKind::Backchannel)
             && other.application_id.as_deref() == Some(application.as_str())
-            && matches!(other.state.as_str(), "requested" | "withdrawn" | "reported")
+            && is_open(other)
     };
-    let open = unexpired.iter().filter(is_open).count();
+    let open = unexpired.iter().filter(is_counted).count();
     u32::try_from(open).is_ok_and(|open| open < draft.most_open)
 }
 

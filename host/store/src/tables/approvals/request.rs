@@ -14,7 +14,7 @@ use assent_model::secret::Digest;
 /// A request for an approval.
 #[derive(Clone, Debug)]
 pub struct ApprovalRequest {
-    /// The approval. One of `numbers` becomes its number.
+    /// The approval. The first free one of `numbers` becomes its number.
     pub approval: Approval,
     /// The row of the protected action; `None` for another subject.
     pub action: Option<ActionApproval>,
@@ -30,7 +30,8 @@ pub struct ApprovalRequest {
     pub is_carried: bool,
     /// Whether a delegated channel without letters may carry it.
     pub without_binding: bool,
-    /// All numbers in random order.
+    /// The permitted numbers in random order: all of them, or the one that an application chose. Empty for a
+    /// back-channel request without digits to type.
     pub numbers: Vec<MatchingNumber>,
     /// The entry for the audit log, written if it is about a user.
     pub entry: Entry,

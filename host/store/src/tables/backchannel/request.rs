@@ -1,11 +1,11 @@
 //! The rows of back-channel requests. The approval of a request refers to its row.
 
-use crate::engine::rows::{cell, digest, moment, parse};
+use crate::engine::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::{Result, Store, StoreError};
 use assent_model::approval::ApprovalSubject;
-use assent_model::backchannel::{BackchannelRequest, BindingMessage};
+use assent_model::backchannel::{BackchannelBinding, BackchannelRequest, BindingMessage};
 use assent_model::clock::Timestamp;
 use assent_model::id::{BackchannelRequestId, Did, UserId};
 use assent_model::scope::Scopes;
@@ -17,6 +17,7 @@ crate::engine::sql::row! {
         application_id: String,
         user_id: String,
         outline: BackchannelOutlineRow,
+        authorization_details: String,
         requested_at: i64,
         expires_at: i64,
         claimed_at: Option<i64>,
@@ -28,6 +29,7 @@ crate::engine::sql::row! {
     pub(crate) struct BackchannelOutlineRow of backchannel_requests {
         binding_message: Option<String>,
         scopes: Option<String>,
+        binding: Option<String>,
     }
 }
 
@@ -45,12 +47,21 @@ impl BackchannelOutlineRow {
         Ok(Scopes::parse_known(scopes.ok_or_else(unexpected)?))
     }
 
+    fn binding(&self, id: &str) -> Result<BackchannelBinding> {
+        let unexpected = || cell("backchannel_requests", "binding", id).unexpected();
+        let binding = self.binding.as_deref();
+        binding
+            .and_then(BackchannelBinding::parse)
+            .ok_or_else(unexpected)
+    }
+
     /// The subject of the approval of the request with this id.
     pub(crate) fn subject(&self, id: &str) -> Result<ApprovalSubject> {
         Ok(ApprovalSubject::Backchannel {
             id: parse(id, cell("backchannel_requests", "id", id))?,
             message: self.message(id)?,
             scopes: self.scopes(id)?,
+            binding: self.binding(id)?,
         })
     }
 }
@@ -65,7 +76,9 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
             application: parse(&row.application_id, place("application_id"))?,
             user_id: parse(&row.user_id, place("user_id"))?,
             scopes: row.outline.scopes(&row.id)?,
+            details: from_json(&row.authorization_details, place("authorization_details"))?,
             message: row.outline.message(&row.id)?,
+            binding: row.outline.binding(&row.id)?,
             requested_at: moment(row.requested_at),
             expires_at: moment(row.expires_at),
             is_claimed: row.claimed_at.is_some(),
@@ -77,8 +90,8 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
 pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) -> Result<()> {
     sql::query(
         "INSERT INTO backchannel_requests (id, digest, application_id, user_id, scopes, binding_message, requested_at,
-                                           expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                                           expires_at, binding, authorization_details)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     )
     .bind(request.id.to_string())
     .bind(request.digest.to_text())
@@ -88,6 +101,8 @@ pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) ->
     .bind(request.message.as_ref().map(|message| message.as_str().to_owned()))
     .bind(request.requested_at.millis())
     .bind(request.expires_at.millis())
+    .bind(request.binding.as_str())
+    .bind(to_json(&request.details)?)
     .execute(db)
     .await?;
     Ok(())

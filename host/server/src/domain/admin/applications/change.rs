@@ -19,6 +19,7 @@ use assent_model::application::{
 };
 use assent_model::application_type::ApplicationType;
 use assent_model::authorization_details::name::{TypeName, TypeNameError};
+use assent_model::backchannel::LongestExpiry;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::redirect::RedirectUri;
@@ -54,6 +55,9 @@ pub(super) fn apply(
         request_uris,
         require_signed_request_object,
         request_object_signing_alg,
+        backchannel_authentication_request_signing_alg,
+        backchannel_binding,
+        backchannel_longest_expiry,
         token_endpoint_auth_signing_alg,
         security_profile,
         tls_client_auth_subject_dn,
@@ -162,6 +166,14 @@ pub(super) fn apply(
         request_object_signing_alg,
     );
     set(
+        &mut settings.backchannel_request_algorithm,
+        backchannel_authentication_request_signing_alg,
+    );
+    set(&mut settings.backchannel_binding, backchannel_binding);
+    if let Some(seconds) = backchannel_longest_expiry {
+        settings.backchannel_longest_expiry = longest_expiry(seconds)?;
+    }
+    set(
         &mut settings.assertion_algorithm,
         token_endpoint_auth_signing_alg,
     );
@@ -244,6 +256,15 @@ fn details_types(names: &[String]) -> Result<BTreeSet<TypeName>> {
             .map_err(|error: TypeNameError| invalid(MEMBER, error.to_string()))
     };
     names.iter().map(read).collect()
+}
+
+fn longest_expiry(seconds: u32) -> Result<LongestExpiry> {
+    const SHORTEST: u32 = LongestExpiry::SHORTEST;
+    const LONGEST: u32 = LongestExpiry::LONGEST;
+    LongestExpiry::of_seconds(seconds).map_err(|_| {
+        let expected = format!("expected {SHORTEST} to {LONGEST} seconds");
+        invalid("backchannel_longest_expiry", expected)
+    })
 }
 
 fn at_least_one(grant_types: Vec<GrantType>) -> Result<BTreeSet<GrantType>> {
@@ -337,6 +358,12 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
         return Err(invalid(
             "require_signed_request_object",
             "expected jwks or jwks_uri with it, which verify the request objects",
+        ));
+    }
+    if settings.backchannel_request_algorithm.is_some() && settings.signing_keys().is_none() {
+        return Err(invalid(
+            "backchannel_authentication_request_signing_alg",
+            "expected jwks or jwks_uri with it, which verify the signed requests",
         ));
     }
     if settings.sender_constraint == SenderConstraint::Certificate

@@ -14,6 +14,7 @@ use assent_model::application::{
     Application, ConsentPolicy, GrantType, OidcSettings, SenderConstraint, SubjectType,
 };
 use assent_model::application_type::ApplicationType;
+use assent_model::backchannel::BackchannelBinding;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_algorithm::ClientAlgorithm;
 use assent_model::client_auth::{
@@ -98,6 +99,14 @@ assent_model::resource! {
     protected plain require_signed_request_object: bool,
     /// The only algorithm of its request objects; null permits each supported one. Another one is rejected.
     protected omitted request_object_signing_alg: ClientAlgorithm,
+    /// The only algorithm of its signed back-channel requests, each of which must then be signed; null permits unsigned
+    /// requests, unless the security profile is `fapi-ciba`.
+    protected omitted backchannel_authentication_request_signing_alg: ClientAlgorithm,
+    /// The way in which users connect its back-channel requests with it: they compare the binding message (`shown`),
+    /// type digits that it shows (`typed`), or approve with a passkey (`none`).
+    protected plain backchannel_binding: BackchannelBinding,
+    /// The longest `requested_expiry` of its back-channel requests in seconds, 10 to 86400.
+    protected plain backchannel_longest_expiry: u32,
     /// The only algorithm of its assertions with `private_key_jwt`; null permits each supported one. Another one is
     /// rejected.
     protected omitted token_endpoint_auth_signing_alg: ClientAlgorithm,
@@ -235,6 +244,9 @@ impl ClientDocument {
             request_uris,
             require_signed_request_object,
             request_object_algorithm,
+            backchannel_request_algorithm,
+            backchannel_binding,
+            backchannel_longest_expiry,
             assertion_algorithm,
             security_profile,
             id_token_algorithm,
@@ -300,6 +312,9 @@ impl ClientDocument {
             request_uris: request_uris.iter().map(ToString::to_string).collect(),
             require_signed_request_object: *require_signed_request_object,
             request_object_signing_alg: *request_object_algorithm,
+            backchannel_authentication_request_signing_alg: *backchannel_request_algorithm,
+            backchannel_binding: *backchannel_binding,
+            backchannel_longest_expiry: backchannel_longest_expiry.seconds(),
             token_endpoint_auth_signing_alg: *assertion_algorithm,
             security_profile: *security_profile,
             id_token_signed_response_alg: *id_token_algorithm,
