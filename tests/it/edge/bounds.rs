@@ -352,6 +352,7 @@ async fn application_endpoints_reject_in_json() {
         "/oidc/token/revocation",
         "/oidc/par",
         "/oidc/backchannel",
+        "/oidc/device_authorization",
     ] {
         let url = format!("{}{path}", host.base);
         let form = |length: usize| client.post(&url).form(&[("token", "x".repeat(length))]);

@@ -140,11 +140,12 @@ export function receive(state, deviceId, listed, skew, isInUse) {
 }
 
 /**
- * Whether the user types a number to approve the request. A request of an application has a message instead.
+ * Whether the user types a number to approve the request. A request of an application has a message instead, and a
+ * sign-in on another device its code.
  * @param {import('./types.d.ts').ApprovalRequest} request
  */
-export function needsNumber({ same_browser: isHere, backchannel }) {
-  return !isHere && !backchannel;
+export function needsNumber({ same_browser: isHere, backchannel, device_authorization: device }) {
+  return !isHere && !backchannel && !device;
 }
 
 /** @param {Item} item */

@@ -41,6 +41,9 @@ pub struct PendingRequest {
     /// The back-channel request, if the request is one of an application without a browser.
     #[serde(default)]
     pub backchannel: Option<PendingBackchannel>,
+    /// The sign-in on another device, if the user entered the code of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_authorization: Option<PendingDeviceAuthorization>,
     /// The texts of the authorization details that the application asks the user to permit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
@@ -55,6 +58,17 @@ pub struct PendingRequest {
 pub struct PendingBackchannel {
     /// The message of the application.
     pub message: Option<String>,
+    /// The permissions that an approval gives.
+    pub scopes: Vec<String>,
+}
+
+/// The details of a pending sign-in on another device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingDeviceAuthorization {
+    /// The code that the user entered.
+    pub user_code: String,
+    /// When the other device asked, in seconds since the epoch.
+    pub asked_at: i64,
     /// The permissions that an approval gives.
     pub scopes: Vec<String>,
 }
@@ -84,6 +98,13 @@ impl std::fmt::Debug for Authenticator {
         f.debug_struct("Authenticator")
             .field("device", &self.device)
             .finish_non_exhaustive()
+    }
+}
+
+impl PendingRequest {
+    /// Whether the user types the number of a browser to approve the request.
+    pub const fn has_number(&self) -> bool {
+        self.backchannel.is_none() && self.device_authorization.is_none()
     }
 }
 

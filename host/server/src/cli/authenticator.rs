@@ -64,6 +64,14 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
     },
+    /// Enter the code that another device shows, to sign in there. An approval request follows
+    EnterCode {
+        /// The code: eight letters. Case, spaces and hyphens do not matter.
+        code: String,
+        /// The file that `enrol` created.
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
+    },
     /// Print the pending requests, as JSON.
     List {
         /// The file that `enrol` created.
@@ -84,9 +92,9 @@ fn number_of_approval(
     number: Option<String>,
     approve: bool,
 ) -> anyhow::Result<Option<String>> {
-    match (&request.backchannel, number) {
-        (Some(_), Some(_)) => bail!("the request has no number; approve it with --approve"),
-        (None, None) if approve => {
+    match (request.has_number(), number) {
+        (false, Some(_)) => bail!("the request has no number; approve it with --approve"),
+        (true, None) if approve => {
             bail!("the browser shows a number; approve the request with --number")
         }
         (_, number) => Ok(number.or_else(|| approve.then(String::new))),
@@ -159,7 +167,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                     let action = assent_model::printable::lines(action);
                     terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
                 }
-                None if request.backchannel.is_some() => terminal::report_line(format_args!(
+                None if !request.has_number() => terminal::report_line(format_args!(
                     "{outcome}: {} for {}",
                     request.account, request.application.name
                 )),
@@ -183,6 +191,11 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 "Signing in to {} on {}, {}.",
                 preview.application, preview.browser, preview.place
             ));
+        }
+        AuthenticatorCommand::EnterCode { code, store } => {
+            let authenticator = Authenticator::load(&store)?;
+            let request = authenticator.enter_code(&code).await?;
+            terminal::report_line(format_args!("Entered. Decide the request {request}."));
         }
         AuthenticatorCommand::List { store } => {
             let requests = Authenticator::load(&store)?.waiting(0).await?;

@@ -120,6 +120,7 @@ pub async fn accept(
             user_id: user.id,
             scopes,
             message,
+            entered_code: None,
             requested_at: now,
             expires_at: now + lifetime,
             is_claimed: false,

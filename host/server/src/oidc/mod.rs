@@ -6,6 +6,7 @@ pub mod backchannel;
 pub mod backchannel_authentication;
 pub mod bearer;
 pub mod client_auth;
+pub mod device_authorization;
 pub mod discovery;
 pub mod dpop;
 pub mod end_session;

@@ -9,6 +9,7 @@ use crate::domain::approvals::channel;
 use crate::domain::approvals::channel::Asker;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
+use crate::domain::operations::traffic::rate_limits::polls::PollIntervals;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, signed_in_access};
@@ -43,8 +44,9 @@ use assent_store::{
     BackchannelClaim, BackchannelGrant, ConsentGrant, NewSession, SignInRecord, TokenFamily,
 };
 
-const INVALID: TokenError =
-    TokenError::InvalidGrant("the auth_req_id is invalid, of another client or already used");
+const INVALID: TokenError = TokenError::InvalidGrant(
+    "the auth_req_id or device_code is invalid, of another client or already used",
+);
 
 /// The time after the expiry in which a client that polls may still learn of an approval just before it.
 const LATE: Duration = Duration::from_secs(60);
@@ -60,25 +62,30 @@ pub(super) async fn exchange(
         ));
     }
     let (request, approval) = find(services, client, parameters.required("auth_req_id")?).await?;
+    let polls = &services.rate_limits.backchannel_polls;
+    result_of(services, client, (&request, &approval), polls).await
+}
+
+/// Returns the tokens of an approved request, or the error that tells its state. `polls` counts a poll of a pending one.
+pub(super) async fn result_of(
+    services: &Services,
+    client: &AuthenticatedClient,
+    (request, approval): (&BackchannelRequest, &Approval),
+    polls: &PollIntervals,
+) -> Result<TokenResponse, TokenError> {
     let now = services.now();
     match approval.stage_at(now) {
-        stage if stage.is_waiting() => {
-            let polled = services
-                .rate_limits
-                .backchannel_polls
-                .count_poll(request.id, now);
-            Err(match polled {
-                Ok(()) => TokenError::AuthorizationPending,
-                Err(_) => TokenError::SlowDown,
-            })
-        }
+        stage if stage.is_waiting() => Err(match polls.count_poll(request.id, now) {
+            Ok(()) => TokenError::AuthorizationPending,
+            Err(_) => TokenError::SlowDown,
+        }),
         ApprovalStage::Expired => Err(TokenError::ExpiredToken),
         ApprovalStage::Approved { .. } if now >= request.expires_at + LATE => {
             Err(TokenError::ExpiredToken)
         }
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
-            grant(services, client, &request, approval.id, authentication).await
+            grant(services, client, request, approval.id, authentication).await
         }
         _ => Err(TokenError::AccessDenied(
             "the user denied the request in the authenticator",
@@ -99,7 +106,7 @@ async fn find(
         .backchannel_request(id)
         .await
         .map_err(InternalError::from)?
-        .filter(|found| found.digest == token.digest())
+        .filter(|found| found.digest == token.digest() && found.entered_code.is_none())
         .ok_or(INVALID)?;
     let application = &client.application.id;
     if found.application != *application {

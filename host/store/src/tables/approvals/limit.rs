@@ -54,7 +54,8 @@ pub(super) fn is_typed(kind: &str) -> bool {
     .any(|one| one.as_str() == kind)
 }
 
-/// The first number that no unexpired request of the user or name has. A back-channel request has none.
+/// The first number that no unexpired request of the user or name has. A back-channel request has none, with or without
+/// the code of a device.
 ///
 /// # Errors
 /// The limit, if there are too many requests.
@@ -63,7 +64,7 @@ pub(super) fn free_number(
     request: &ApprovalRequest,
 ) -> std::result::Result<Option<MatchingNumber>, RequestLimit> {
     if let Some(draft) = &request.backchannel {
-        return match has_backchannel_place(unexpired, draft) {
+        return match has_backchannel_place(unexpired, draft, request.kind) {
             true => Ok(None),
             false => Err(RequestLimit::Backchannel),
         };
@@ -113,10 +114,14 @@ pub(super) fn free_number(
 
 /// Whether the application may have another open request for the user. Requests that reach no device count too, because
 /// the application must not learn which ones do.
-fn has_backchannel_place(unexpired: &[UnexpiredRequest], draft: &BackchannelDraft) -> bool {
+fn has_backchannel_place(
+    unexpired: &[UnexpiredRequest],
+    draft: &BackchannelDraft,
+    kind: RequestKind,
+) -> bool {
     let application = draft.request.application.to_string();
     let is_open = |other: &&UnexpiredRequest| {
-        other.is_kind(RequestKind::Backchannel)
+        other.is_kind(kind)
             && other.application_id.as_deref() == Some(application.as_str())
             && matches!(other.state.as_str(), "requested" | "withdrawn" | "reported")
     };
@@ -131,7 +136,11 @@ pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest
     let (kinds, most) = match request.kind {
         RequestKind::Typed | RequestKind::StaleBrowser => (UNKNOWN, PENDING_TYPED),
         RequestKind::KnownBrowser => (&[RequestKind::KnownBrowser][..], PENDING_KNOWN),
-        RequestKind::Qr | RequestKind::Action | RequestKind::Passkey | RequestKind::Backchannel => {
+        RequestKind::Qr
+        | RequestKind::Action
+        | RequestKind::Passkey
+        | RequestKind::Backchannel
+        | RequestKind::DeviceAuthorization => {
             return true;
         }
     };
@@ -177,6 +186,6 @@ pub(super) fn replaced_requests(request: &ApprovalRequest) -> Option<(&'static s
         // No device receives a request for a passkey: see `passkey_sign_ins`.
         RequestKind::Passkey => None,
         // An application ends its request by letting it expire.
-        RequestKind::Backchannel => None,
+        RequestKind::Backchannel | RequestKind::DeviceAuthorization => None,
     }
 }
