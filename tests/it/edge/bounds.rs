@@ -282,6 +282,11 @@ async fn deeply_nested_json_is_rejected_at_each_endpoint() {
         for (method, path, member) in [
             (Method::POST, "/authenticator/api/qr-sign-ins", "token"),
             (
+                Method::POST,
+                "/authenticator/api/device-authorizations",
+                "user_code",
+            ),
+            (
                 Method::PUT,
                 "/authenticator/api/device/push",
                 "subscription",

@@ -53,6 +53,7 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/connection", SMALL),
     ("/consents", FORM),
     ("/consents/withdraw", FORM),
+    ("/device", Choice::Never("a page with a code")),
     ("/devices", FORM),
     ("/devices/add", FORM),
     ("/devices/protection", FORM),

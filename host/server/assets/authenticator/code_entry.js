@@ -15,20 +15,6 @@ import { button, el, sign } from './view.js';
  * @typedef {import('./types.d.ts').Child} Child
  */
 
-/** The links to this screen: in the address of the app, and of the page to which the other device leads. */
-const LINK = /^(?:(?:\/authenticator)?#device(?:=([a-z-]*))?|\/device(?:\?user_code=([a-z-]*))?)$/i;
-
-/**
- * The code in a link of this server, empty if it has none. Null for another link.
- * @param {string} link
- * @param {string} origin
- * @returns {string | null}
- */
-export function codeInLink(link, origin = location.origin) {
-  const found = LINK.exec(link.startsWith(`${origin}/`) ? link.slice(origin.length) : link);
-  return found && (found[1] ?? found[2] ?? '');
-}
-
 /**
  * The buttons that enter the code: one for each account.
  * @param {State} known

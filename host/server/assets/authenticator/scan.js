@@ -3,11 +3,11 @@
 
 import { approveHere } from './answer.js';
 import { call, Failure, failureOf, inWords } from './api.js';
-import { codeInLink, openEntry } from './code_entry.js';
+import { openEntry } from './code_entry.js';
 import { say } from './dom.js';
 import { enrolmentActions } from './enrol.js';
 import { pollNow } from './follow.js';
-import { readLink } from './link_token.js';
+import { codeInLink, readLink } from './link_token.js';
 import { changeScreen, go, goHome, mayLeave } from './navigation.js';
 import { state, usable, zone } from './state.js';
 import { keepStep } from './steps.js';
@@ -156,7 +156,7 @@ function read(video, canvas, decode) {
  * @param {string} link
  */
 function isOurs(link) {
-  if (link.startsWith(`${location.origin}/`) && codeInLink(link) !== null) return true;
+  if (link.startsWith(`${location.origin}/`) && codeInLink(link, location.origin) !== null) return true;
   return link.startsWith(`${location.origin}/authenticator#`) && readLink(link) !== null;
 }
 
@@ -188,7 +188,7 @@ async function watch(screen) {
  */
 export function openLink(link) {
   const found = readLink(link);
-  const code = codeInLink(link);
+  const code = codeInLink(link, location.origin);
   if (found === null && code === null) return false;
   const open = async () => {
     if (!(await mayLeave())) keepStep();

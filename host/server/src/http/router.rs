@@ -15,7 +15,6 @@ use super::compression::CompressedDocuments;
 use super::{admin_api, console, home, layers, page_routes, portal};
 use crate::domain::Services;
 use crate::domain::operations::traffic::idempotency::UNDER_WAY;
-use crate::domain::sign_in::device_authorization::PAGE;
 use crate::http::approvals::callbacks;
 use crate::http::devices;
 use crate::http::devices::recover;
@@ -93,7 +92,7 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .merge(recovery_routes(services))
         .merge(layers::limited_sign_in(
             services,
-            Router::new().route(PAGE, page_routes::get(device_authorization::show)),
+            Router::new().route("/device", page_routes::get(device_authorization::show)),
         ))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(layers::without_embedding(layers::head_without_effect(
