@@ -555,7 +555,7 @@ CREATE INDEX backchannel_requests_by_user ON backchannel_requests (user_id);
 CREATE INDEX backchannel_requests_by_application ON backchannel_requests (application_id);
 CREATE INDEX backchannel_requests_by_end ON backchannel_requests (expires_at);
 
--- Device authorization requests (RFC 8628): a device shows a code, and waits for whoever enters it. The entry of the code adds a
+-- Device authorization requests (RFC 8628): a device shows a code, and waits for a user who enters it. The entry adds a
 -- back-channel request with the same id.
 CREATE TABLE device_authorizations (
     id             TEXT   NOT NULL PRIMARY KEY,

@@ -52,7 +52,7 @@ pub struct DeviceAuthorizationResponse {
     interval: u64,
 }
 
-/// Accepts a request, for whichever user enters the code.
+/// Accepts a request. The user is not known before the entry of the code.
 ///
 /// # Errors
 /// [`TokenError`] if a check or the database fails.

@@ -69,7 +69,7 @@ pub(crate) struct DeviceQuery {
 
 /// `GET /device`: the page to which a device leads a browser (RFC 8628 section 3.3). It leads to the authenticator, which
 /// asks the user to compare the code. It reads neither a session nor the database, so it neither uses a session silently
-/// nor tells which codes exist.
+/// nor reveals which codes exist.
 pub(crate) async fn show(
     Visitor { services, browser }: Visitor,
     query: Result<Query<DeviceQuery>, QueryRejection>,

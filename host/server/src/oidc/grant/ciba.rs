@@ -66,7 +66,7 @@ pub(super) async fn exchange(
     result_of(services, client, (&request, &approval), polls).await
 }
 
-/// Returns the tokens of an approved request, or the error that tells its state. `polls` counts a poll of a pending one.
+/// Returns the tokens of an approved request, or the error of its state. `polls` counts a poll of a pending one.
 pub(super) async fn result_of(
     services: &Services,
     client: &AuthenticatedClient,

@@ -183,7 +183,7 @@ async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result
             if *id == draft.request.id =>
         {
             let request = &draft.request;
-            // A code is entered once, whoever enters it.
+            // A code is entered once, by one user.
             if !device_authorization::enter(db, *id, request.requested_at).await? {
                 return Ok(SubjectOutcome::NotOpen);
             }
