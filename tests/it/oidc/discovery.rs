@@ -214,6 +214,7 @@ async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
         "revocation_endpoint": format!("{base}oidc/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{base}oidc/par"),
         "backchannel_authentication_endpoint": format!("{base}oidc/backchannel"),
+        "device_authorization_endpoint": format!("{base}oidc/device_authorization"),
     });
     assert_same(&document(&host).await, &expected);
 }
