@@ -59,12 +59,16 @@ pub enum GrantType {
     #[serde(rename = "urn:openid:params:grant-type:ciba")]
     #[strum(serialize = "urn:openid:params:grant-type:ciba")]
     Ciba,
+    /// RFC 8628 section 3.4: the user signs in on a device without a browser, by a code.
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:device_code")]
+    #[strum(serialize = "urn:ietf:params:oauth:grant-type:device_code")]
+    DeviceCode,
 }
 crate::enum_texts!(GrantType);
 
 impl GrantType {
     /// The grant types of a new application. It may not ask for users without a browser, because each such request
-    /// reaches a device of a user.
+    /// reaches a device of a user. Nor may it show codes, which users enter without a sight of its address.
     pub const DEFAULT: [Self; 3] = [
         Self::AuthorizationCode,
         Self::RefreshToken,

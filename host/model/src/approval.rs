@@ -9,6 +9,7 @@ use crate::action_approval::ActionOutline;
 use crate::authorization_details::requested::DetailsTexts;
 use crate::backchannel::{BackchannelBinding, BindingMessage};
 use crate::clock::Timestamp;
+use crate::device_authorization::EnteredCode;
 use crate::entropy::Entropy;
 use crate::id::{
     ActionApprovalId, ApprovalId, BackchannelRequestId, DeviceId, Did, LoginId, UserId,
@@ -82,6 +83,16 @@ pub enum ApprovalSubject {
         /// The way in which the user connects the request with the application.
         binding: BackchannelBinding,
     },
+    /// A sign-in on a device whose code the user entered (RFC 8628). The device of the user shows and signs the code,
+    /// its age and the scopes.
+    DeviceAuthorization {
+        /// The id of the back-channel request that the entry of the code created.
+        id: BackchannelRequestId,
+        /// The code that the user entered.
+        entered: EnteredCode,
+        /// The scopes to which an approval consents.
+        scopes: Scopes,
+    },
 }
 
 /// Writes the kind and the id of the subject.
@@ -91,6 +102,7 @@ impl std::fmt::Display for ApprovalSubject {
             Self::SignIn(id) => write!(f, "sign_in:{id}"),
             Self::ProtectedAction { id, .. } => write!(f, "action:{id}"),
             Self::Backchannel { id, .. } => write!(f, "backchannel:{id}"),
+            Self::DeviceAuthorization { id, .. } => write!(f, "device_authorization:{id}"),
         }
     }
 }
@@ -170,6 +182,8 @@ pub enum RequestKind {
     Passkey,
     /// An application's back channel, without a browser.
     Backchannel,
+    /// The user entered the code of a device.
+    DeviceAuthorization,
 }
 crate::enum_texts!(RequestKind);
 
@@ -228,13 +242,14 @@ impl Approval {
     }
 
     /// Whether an approval with this typed number counts. A request without a number is approved without one, if the
-    /// user compares its binding message instead, or uses a passkey.
+    /// user compares its binding message or the code of the device instead, or uses a passkey.
     pub fn accepts_number(&self, typed: &str) -> bool {
         match (&self.subject, self.number) {
             (_, Some(number)) => MatchingNumber::parse(typed) == Some(number),
             (ApprovalSubject::Backchannel { binding, .. }, None) => {
                 *binding != BackchannelBinding::Typed && typed.is_empty()
             }
+            (ApprovalSubject::DeviceAuthorization { .. }, None) => typed.is_empty(),
             (ApprovalSubject::SignIn(_) | ApprovalSubject::ProtectedAction { .. }, None) => false,
         }
     }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::authorization_details::requested::AuthorizationDetails;
 use crate::clock::Timestamp;
+use crate::device_authorization::EnteredCode;
 use crate::id::{BackchannelRequestId, Did, UserId};
 use crate::printable::is_printable;
 use crate::scope::Scopes;
@@ -18,7 +19,7 @@ use crate::secret::Digest;
 pub struct BackchannelRequest {
     /// The row's id, a part of the `auth_req_id`.
     pub id: BackchannelRequestId,
-    /// The digest of the `auth_req_id`.
+    /// The digest of the `auth_req_id` or of the `device_code`.
     pub digest: Digest,
     /// The application that asks.
     pub application: Did,
@@ -32,6 +33,8 @@ pub struct BackchannelRequest {
     pub message: Option<BindingMessage>,
     /// The way in which the user connects the request with the application.
     pub binding: BackchannelBinding,
+    /// The code with which the user began the request; `None` if the application asked for the user.
+    pub entered_code: Option<EnteredCode>,
     /// The time of the request.
     pub requested_at: Timestamp,
     /// The expiry of the request.

@@ -23,6 +23,7 @@ pub mod colour;
 pub mod command;
 pub mod delivery;
 pub mod device;
+pub mod device_authorization;
 pub mod distinguished_name;
 pub mod entropy;
 mod enum_texts;

@@ -141,7 +141,7 @@ pub async fn compose(
     let under_way = Arc::clone(store.requests_under_way());
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
-        rate_limits: RateLimiters::new(settings.rate_limits, settings.oidc.backchannel),
+        rate_limits: RateLimiters::new(settings.rate_limits, &settings.oidc),
         client_authorities: client_authorities(&settings, &clock)?,
         settings,
         egress,

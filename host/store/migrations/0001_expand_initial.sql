@@ -534,7 +534,7 @@ CREATE INDEX action_approvals_with_action ON action_approvals (expires_at) WHERE
 -- Back-channel authentication requests (OpenID CIBA Core 1.0): an application asks for a user without a browser.
 CREATE TABLE backchannel_requests (
     id              TEXT   NOT NULL PRIMARY KEY,
-    -- The digest of the `auth_req_id`.
+    -- The digest of the `auth_req_id`, or of the `device_code`.
     digest          TEXT   NOT NULL,
     application_id  TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
     user_id         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -545,14 +545,40 @@ CREATE TABLE backchannel_requests (
     binding         TEXT   NOT NULL CHECK (binding IN ('shown', 'typed', 'none')),
     -- JSON: the authorization details with their texts.
     authorization_details TEXT NOT NULL,
+    -- The code of a device that the user entered, and when the device asked; NULL if the application asked for the user.
+    user_code       TEXT,
+    asked_at        BIGINT,
     requested_at    BIGINT NOT NULL,
     expires_at      BIGINT NOT NULL,
     -- When the application received its tokens, which succeeds once.
-    claimed_at      BIGINT
+    claimed_at      BIGINT,
+    CHECK ((user_code IS NULL) = (asked_at IS NULL)),
+    CHECK (user_code IS NULL OR binding_message IS NULL)
 );
 CREATE INDEX backchannel_requests_by_user ON backchannel_requests (user_id);
 CREATE INDEX backchannel_requests_by_application ON backchannel_requests (application_id);
 CREATE INDEX backchannel_requests_by_end ON backchannel_requests (expires_at);
+
+-- Device authorization requests (RFC 8628): a device shows a code, and waits for a user who enters it. The entry adds a
+-- back-channel request with the same id.
+CREATE TABLE device_authorizations (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    -- The digest of the `device_code`.
+    digest         TEXT   NOT NULL,
+    -- The digest of the `user_code`, by a key that the database does not have: a code has only 34 bits.
+    user_code      TEXT   NOT NULL,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    scopes         TEXT   NOT NULL,
+    -- JSON: the location from which the device asked.
+    origin         TEXT   NOT NULL,
+    requested_at   BIGINT NOT NULL,
+    expires_at     BIGINT NOT NULL,
+    -- When a user entered the code, which succeeds once.
+    entered_at     BIGINT
+);
+CREATE UNIQUE INDEX device_authorizations_by_code ON device_authorizations (user_code);
+CREATE INDEX device_authorizations_by_application ON device_authorizations (application_id);
+CREATE INDEX device_authorizations_by_end ON device_authorizations (expires_at);
 
 -- Approval requests and their answers. Each has one subject: a sign-in, a protected action or a back-channel request.
 CREATE TABLE approvals (
@@ -571,7 +597,8 @@ CREATE TABLE approvals (
     name_digest        TEXT   NOT NULL,
     -- How the request began.
     kind               TEXT   NOT NULL
-                   CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey', 'backchannel')),
+                   CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey', 'backchannel',
+                                   'device_authorization')),
     -- The digest of the browser's cookie. No browser has that of a back-channel request.
     browser            TEXT   NOT NULL,
     -- The device that scanned the QR code of the login page, or whose passkey was used there.
@@ -609,8 +636,8 @@ CREATE TABLE approvals (
     end_recorded       BIGINT NOT NULL DEFAULT 0,
     CHECK ((CASE WHEN login_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN action_approval_id IS NULL THEN 0 ELSE 1 END)
            + (CASE WHEN backchannel_id IS NULL THEN 0 ELSE 1 END) = 1),
-    CHECK ((kind = 'backchannel') = (backchannel_id IS NOT NULL)),
-    CHECK ((kind IN ('passkey', 'backchannel')) = (number IS NULL)),
+    CHECK ((kind IN ('backchannel', 'device_authorization')) = (backchannel_id IS NOT NULL)),
+    CHECK ((kind IN ('passkey', 'backchannel', 'device_authorization')) = (number IS NULL)),
     CHECK (kind <> 'passkey' OR state IN ('approved', 'withdrawn'))
 );
 CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;

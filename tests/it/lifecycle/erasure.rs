@@ -32,6 +32,7 @@ pub async fn database_dump(host: &TestHost, database: Database) -> String {
         "approvals",
         "action_approvals",
         "backchannel_requests",
+        "device_authorizations",
         "receipts",
         "sessions",
         "consents",

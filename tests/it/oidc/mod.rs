@@ -14,6 +14,7 @@ mod codes;
 mod concurrency;
 mod conformance;
 mod consent;
+pub mod device_authorization;
 mod disabled;
 mod discovery;
 mod dpop;

@@ -85,6 +85,8 @@ pub enum ReceiptSubject {
     Action,
     /// A back-channel request of an application, without a browser.
     Backchannel,
+    /// A sign-in on a device whose code the user entered (RFC 8628).
+    DeviceAuthorization,
 }
 crate::enum_texts!(ReceiptSubject);
 

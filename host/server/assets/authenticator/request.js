@@ -67,14 +67,27 @@ const BACKCHANNEL_ENDINGS = {
 };
 
 /**
+ * The texts for a sign-in on another device.
+ * @type {Partial<Record<Ending, [title: string, about: string]>>}
+ */
+const DEVICE_ENDINGS = {
+  approved: ['app-request-approved', 'app-code-approved'],
+  denied: ['app-request-denied', 'app-code-denied'],
+  expired: ['app-request-expired', 'app-code-ended'],
+  gone: ['app-backchannel-closed', 'app-code-ended'],
+  reported: ['app-request-reported', 'app-backchannel-reported'],
+};
+
+/**
  * The ending of a request, in words.
  * @param {Item} item
  * @param {Ending} kind
  */
 export function endingWords({ request }, kind) {
   const [, , title, about] = ENDINGS[kind];
-  if (request.backchannel) {
-    const [ownTitle, ownAbout] = BACKCHANNEL_ENDINGS[kind] ?? [title, about];
+  if (request.backchannel || request.device_authorization) {
+    const endings = request.backchannel ? BACKCHANNEL_ENDINGS : DEVICE_ENDINGS;
+    const [ownTitle, ownAbout] = endings[kind] ?? [title, about];
     return { title: text(ownTitle), about: text(ownAbout) };
   }
   if (!request.action) return { title: text(title), about: text(about) };
@@ -149,7 +162,7 @@ function openParts(state, item, act) {
   const { request } = item;
   const busy = item.phase === 'sending';
   return [
-    ...summary(item),
+    ...summary(state, item),
     warning(state, item, act),
     answerForm(state, item, act),
     el(
@@ -190,10 +203,12 @@ function icon(name, logo) {
 
 /**
  * The subject of the approval, and its details in two lines: the account; the browser, its location and the time.
+ * @param {State} state
  * @param {Item} item
  * @returns {Child[]}
  */
-function summary({ request }) {
+function summary(state, { request, skew }) {
+  if (request.device_authorization) return deviceSummary(request, request.device_authorization, state.now + skew);
   if (request.backchannel) return backchannelSummary(request, request.backchannel);
   const id = `request-${request.id}`;
   const { logo, name: application } = request.application;
@@ -263,6 +278,48 @@ function backchannelSummary(request, { message, scopes, binding }) {
     details(request),
     binding === 'none' && el('p', { key: 'passkey', class: 'muted' }, text('app-backchannel-passkey')),
     message && el('p', { key: 'message', class: 'binding-message', 'data-part': 'message' }, el('bdi', {}, message)),
+    el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-backchannel-scopes', { application })),
+    el('ul', { key: 'scopes', class: 'scopes' }, ...scopes.map((scope) => el('li', {}, scope))),
+  ];
+}
+
+/**
+ * The age of a request, in words.
+ * @param {number} seconds
+ */
+function age(seconds) {
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 1 ? text('app-code-asked-now') : text('app-code-asked', { count: minutes });
+}
+
+/**
+ * The details of a sign-in on another device: the account, the place and the age, the code to compare, and the
+ * permissions.
+ * @param {import('./types.d.ts').ApprovalRequest} request
+ * @param {NonNullable<import('./types.d.ts').ApprovalRequest['device_authorization']>} device
+ * @param {number} now
+ * @returns {Child[]}
+ */
+function deviceSummary(request, { user_code: code, asked_at: asked, scopes }, now) {
+  const id = `request-${request.id}`;
+  const { logo, name: application } = request.application;
+  const where = [request.place || text('app-request-place-unknown'), age(now - asked), timeOfDay(asked)];
+  return [
+    el(
+      'div',
+      { key: 'head', class: 'request-head' },
+      icon(application, logo),
+      el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...phrase('app-code-title', { application })),
+    ),
+    el(
+      'div',
+      { key: 'facts', class: 'request-facts', id: `${id}-facts` },
+      el('p', { class: 'request-account' }, ...phrase('app-request-for', { account: request.account })),
+      el('p', {}, ...joined(where, ' ·\u00a0')),
+    ),
+    el('p', { key: 'about', class: 'lead' }, text('app-code-check')),
+    el('p', { key: 'code', class: 'user-code', 'data-part': 'code' }, el('bdi', { dir: 'ltr' }, code)),
+    el('p', { key: 'warning', class: 'muted' }, text('app-code-warning')),
     el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-backchannel-scopes', { application })),
     el('ul', { key: 'scopes', class: 'scopes' }, ...scopes.map((scope) => el('li', {}, scope))),
   ];

@@ -141,11 +141,11 @@ export function receive(state, deviceId, listed, skew, isInUse) {
 
 /**
  * Whether the user types a number to approve the request. A request of an application has one only if the application
- * shows digits.
+ * shows digits, and a sign-in on another device has its code instead.
  * @param {import('./types.d.ts').ApprovalRequest} request
  */
-export function needsNumber({ same_browser: isHere, backchannel }) {
-  return backchannel ? backchannel.binding === 'typed' : !isHere;
+export function needsNumber({ same_browser: isHere, backchannel, device_authorization: device }) {
+  return backchannel ? backchannel.binding === 'typed' : !isHere && !device;
 }
 
 /**

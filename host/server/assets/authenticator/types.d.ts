@@ -196,6 +196,16 @@ export interface LoginScreen {
   loginPage: string | null;
 }
 
+export interface EntryScreen {
+  name: 'entry';
+  /** The typed code of another device. */
+  typed: string;
+  /** Whether the code came with a link, so that the user has not read it from the other device. */
+  isLinked: boolean;
+  busy: boolean;
+  error: string;
+}
+
 export interface CameraScreen {
   name: 'camera';
   video: HTMLVideoElement;
@@ -256,6 +266,7 @@ export interface UnsupportedScreen {
 export type Screen =
   | HomeScreen
   | EnrolmentScreen
+  | EntryScreen
   | LoginScreen
   | CameraScreen
   | DevicesScreen

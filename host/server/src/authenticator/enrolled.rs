@@ -42,6 +42,9 @@ pub struct PendingRequest {
     /// The back-channel request, if the request is one of an application without a browser.
     #[serde(default)]
     pub backchannel: Option<PendingBackchannel>,
+    /// The sign-in on another device, if the user entered the code of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_authorization: Option<PendingDeviceAuthorization>,
     /// The texts of the authorization details that the application asks the user to permit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
@@ -61,6 +64,17 @@ pub struct PendingBackchannel {
     /// What the user does: compare the message, type digits, or approve with a passkey.
     #[serde(default)]
     pub binding: BackchannelBinding,
+}
+
+/// The details of a pending sign-in on another device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingDeviceAuthorization {
+    /// The code that the user entered.
+    pub user_code: String,
+    /// When the other device asked, in seconds since the epoch.
+    pub asked_at: i64,
+    /// The permissions that an approval gives.
+    pub scopes: Vec<String>,
 }
 
 /// The preview of a QR sign-in, before the user accepts it.
@@ -88,6 +102,16 @@ impl std::fmt::Debug for Authenticator {
         f.debug_struct("Authenticator")
             .field("device", &self.device)
             .finish_non_exhaustive()
+    }
+}
+
+impl PendingRequest {
+    /// Whether the user types the number of a browser or of an application to approve the request.
+    pub fn has_number(&self) -> bool {
+        match &self.backchannel {
+            Some(backchannel) => backchannel.binding == BackchannelBinding::Typed,
+            None => self.device_authorization.is_none(),
+        }
     }
 }
 

@@ -10,7 +10,6 @@ use crate::authenticator::enrolment::PendingEnrolment;
 use crate::authenticator::exchange::NoResponse;
 use assent_admin_client::terminal;
 use assent_model::approval::MatchingNumber;
-use assent_model::backchannel::BackchannelBinding;
 use assent_model::id::ApprovalId;
 
 #[derive(Debug, Subcommand)]
@@ -65,6 +64,14 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
     },
+    /// Enter the code that another device shows, to sign in there. An approval request follows
+    EnterCode {
+        /// The code: eight letters. Case, spaces and hyphens do not matter.
+        code: String,
+        /// The file that `enrol` created.
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
+    },
     /// Print the pending requests, as JSON.
     List {
         /// The file that `enrol` created.
@@ -87,11 +94,7 @@ fn number_of_approval(
     number: Option<String>,
     approve: bool,
 ) -> anyhow::Result<Option<String>> {
-    let has_number = request
-        .backchannel
-        .as_ref()
-        .is_none_or(|backchannel| backchannel.binding == BackchannelBinding::Typed);
-    match (has_number, number) {
+    match (request.has_number(), number) {
         (false, Some(_)) => bail!("the request has no number; approve it with --approve"),
         (true, None) if approve => bail!(
             "the browser or the application shows a number; approve the request with --number"
@@ -161,26 +164,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 true => authenticator.report(request).await?,
                 false => authenticator.decide(request, number.as_deref()).await?,
             };
-            match &request.action {
-                Some(action) => {
-                    let action = assent_model::printable::lines(action);
-                    terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
-                }
-                None if request.backchannel.is_some() => terminal::report_line(format_args!(
-                    "{outcome}: {} for {}",
-                    request.account, request.application.name
-                )),
-                None => terminal::report_line(format_args!(
-                    "{outcome}: {} on {} for {}",
-                    request.account, request.browser, request.application.name
-                )),
-            }
-            for detail in &request.details {
-                // A terminal shows the isolates of values as characters.
-                let detail = detail.replace(['\u{2068}', '\u{2069}'], "");
-                let detail = assent_model::printable::lines(&detail);
-                terminal::report_line(format_args!("  {detail}"));
-            }
+            report_decision(request, &outcome);
         }
         AuthenticatorCommand::QrSignIn { link, store } => {
             let authenticator = Authenticator::load(&store)?;
@@ -191,6 +175,11 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 preview.application, preview.browser, preview.place
             ));
         }
+        AuthenticatorCommand::EnterCode { code, store } => {
+            let authenticator = Authenticator::load(&store)?;
+            let request = authenticator.enter_code(&code).await?;
+            terminal::report_line(format_args!("Entered. Decide the request {request}."));
+        }
         AuthenticatorCommand::List { store } => {
             let requests = Authenticator::load(&store)?.waiting(0).await?;
             let requests = serde_json::to_string_pretty(&requests)?;
@@ -198,4 +187,28 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Prints the outcome of a decision, and what it was about.
+fn report_decision(request: &PendingRequest, outcome: &str) {
+    match &request.action {
+        Some(action) => {
+            let action = assent_model::printable::lines(action);
+            terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
+        }
+        None if request.browser.is_empty() => terminal::report_line(format_args!(
+            "{outcome}: {} for {}",
+            request.account, request.application.name
+        )),
+        None => terminal::report_line(format_args!(
+            "{outcome}: {} on {} for {}",
+            request.account, request.browser, request.application.name
+        )),
+    }
+    for detail in &request.details {
+        // A terminal shows the isolates of values as characters.
+        let detail = detail.replace(['\u{2068}', '\u{2069}'], "");
+        let detail = assent_model::printable::lines(&detail);
+        terminal::report_line(format_args!("  {detail}"));
+    }
 }

@@ -188,6 +188,7 @@ fn headline(content: &ReceiptContent, proof: &Proof) -> String {
         ReceiptSubject::SignIn => "sign-in",
         ReceiptSubject::Action => "protected action",
         ReceiptSubject::Backchannel => "back-channel request",
+        ReceiptSubject::DeviceAuthorization => "sign-in on another device",
     };
     let by = match proof {
         Proof::NoDeviceSignature => "a vendor's channel, no device signature",

@@ -33,13 +33,14 @@ use crate::http::router::responses::surround;
 pub(super) const LARGEST_CALL: usize = 32 * 1024;
 
 /// The paths that the listener for client certificates serves.
-const MTLS_PATHS: [&str; 6] = [
+const MTLS_PATHS: [&str; 7] = [
     "/oidc/token",
     "/oidc/me",
     "/oidc/token/introspection",
     "/oidc/token/revocation",
     "/oidc/par",
     "/oidc/backchannel",
+    "/oidc/device_authorization",
 ];
 
 /// The routes below a layer.

@@ -40,8 +40,10 @@ pub const fn signing_algorithms(profile: Option<SecurityProfile>) -> &'static [&
 
 /// The verifiers that were last created, by the digest of algorithm and key. A parse of a public key costs OpenSSL 3
 /// twice as much as the verification of a signature by ES256, and a client signs many times with one key.
-static VERIFIERS: LazyLock<Mutex<BoundedCache<[u8; 32], Arc<dyn JwsVerifier>>>> =
+static VERIFIERS: LazyLock<Mutex<StoredVerifiers>> =
     LazyLock::new(|| Mutex::new(BoundedCache::new(STORED_VERIFIERS)));
+
+type StoredVerifiers = BoundedCache<[u8; 32], Arc<dyn JwsVerifier>>;
 
 /// The minimum number of stored verifiers. They have at most 4 KiB each.
 const STORED_VERIFIERS: usize = 1_000;

@@ -99,6 +99,7 @@ pub async fn accept(
             details,
             message,
             binding: application.settings.backchannel_binding,
+            entered_code: None,
             requested_at: now,
             expires_at: now + lifetime,
             is_claimed: false,

@@ -55,6 +55,7 @@ pub fn document(services: &Services) -> Value {
         "revocation_endpoint": format!("{issuer}/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{issuer}/par"),
         "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
+        "device_authorization_endpoint": format!("{issuer}/device_authorization"),
         "backchannel_token_delivery_modes_supported": ["poll"],
         "backchannel_authentication_request_signing_alg_values_supported": ASYMMETRIC,
         "backchannel_user_code_parameter_supported": false,

@@ -75,7 +75,7 @@ pub enum TokenError {
     /// The grant type is unknown.
     #[error(
         "the grant type is not supported; expected authorization_code, refresh_token, client_credentials or \
-         urn:openid:params:grant-type:ciba"
+         urn:openid:params:grant-type:ciba, urn:ietf:params:oauth:grant-type:device_code"
     )]
     UnsupportedGrantType,
     /// The client failed to authenticate too often.

@@ -7,6 +7,7 @@ pub mod backchannel_authentication;
 mod backchannel_user;
 pub mod bearer;
 pub mod client_auth;
+pub mod device_authorization;
 pub mod discovery;
 pub mod dpop;
 pub mod end_session;

@@ -130,6 +130,7 @@ export function clientFields(type, { owner }) {
           ['refresh_token', 'access continues without them'],
           ['client_credentials', 'it acts as itself'],
           ['urn:openid:params:grant-type:ciba', 'it asks users on their devices, without a browser'],
+          ['urn:ietf:params:oauth:grant-type:device_code', 'users sign in on another device, by a code'],
         ],
         { codes: true },
       ),

@@ -1,4 +1,5 @@
-//! The purposes of approval requests: a sign-in, a protected action, or a back-channel request of an application.
+//! The purposes of approval requests: a sign-in, a protected action, or a back-channel request of an application, which
+//! also begins by the code of a device (RFC 8628).
 //!
 //! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own
 //! consequence of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the
@@ -15,12 +16,14 @@ use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::backchannel::{BackchannelBinding, BackchannelRequest, BindingMessage};
 use assent_model::clock::Timestamp;
+use assent_model::device_authorization::EnteredCode;
 use assent_model::entropy::Entropy;
 use assent_model::id::{DeviceId, Did, ReportId};
 use assent_model::language::Language;
 use assent_model::login::{Login, LoginRequest};
 use assent_model::receipt::content::ReceiptSubject;
 use assent_model::report::{NewReport, ReportSubject};
+use assent_model::scope::Scopes;
 use assent_model::secret::Digest;
 use assent_model::statement::StatementSubject;
 use assent_plugin_host::Trust;
@@ -65,14 +68,19 @@ impl<'a> Purpose<'a> {
                     outline: approval.outline.clone(),
                 }
             }
-            Self::Backchannel(BackchannelQuestion { request, .. }) => {
-                ApprovalSubject::Backchannel {
+            Self::Backchannel(BackchannelQuestion { request, .. }) => match &request.entered_code {
+                Some(entered) => ApprovalSubject::DeviceAuthorization {
+                    id: request.id,
+                    entered: entered.clone(),
+                    scopes: request.scopes.clone(),
+                },
+                None => ApprovalSubject::Backchannel {
                     id: request.id,
                     message: request.message.clone(),
                     scopes: request.scopes.clone(),
                     binding: request.binding,
-                }
-            }
+                },
+            },
         }
     }
 
@@ -164,8 +172,8 @@ impl<'a> Purpose<'a> {
     pub(super) fn actor(self, scanned_by: Option<DeviceId>, application: Option<&Did>) -> Actor {
         match (self, scanned_by) {
             (Self::ProtectedAction(action), _) => action.by.clone(),
-            (Self::SignIn(_), Some(device)) => Actor::Device(device),
-            (Self::SignIn(_) | Self::Backchannel(_), _) => application
+            (Self::SignIn(_) | Self::Backchannel(_), Some(device)) => Actor::Device(device),
+            (Self::SignIn(_) | Self::Backchannel(_), None) => application
                 .cloned()
                 .map_or(Actor::Server, Actor::Application),
         }
@@ -224,9 +232,9 @@ pub(super) async fn channels_of(
             let login = services.store.login(login, services.now()).await?;
             Ok(login.map(|login| Purpose::SignIn(&login).channels(approval.scanned_by)))
         }
-        ApprovalSubject::ProtectedAction { .. } | ApprovalSubject::Backchannel { .. } => {
-            Ok(Some(&[Trust::Verified]))
-        }
+        ApprovalSubject::ProtectedAction { .. }
+        | ApprovalSubject::Backchannel { .. }
+        | ApprovalSubject::DeviceAuthorization { .. } => Ok(Some(&[Trust::Verified])),
     }
 }
 
@@ -246,6 +254,15 @@ pub enum PurposeText {
         /// The way in which the user connects the request with the application.
         binding: BackchannelBinding,
     },
+    /// A sign-in on a device whose code the user entered.
+    DeviceAuthorization {
+        /// The code, which the user compares.
+        code: String,
+        /// The time at which the device asked.
+        asked_at: Timestamp,
+        /// The permissions of the scopes.
+        scopes: Vec<String>,
+    },
 }
 
 impl PurposeText {
@@ -258,6 +275,15 @@ impl PurposeText {
                 message, scopes, ..
             } => StatementSubject::Backchannel {
                 message: message.as_ref().map_or("", BindingMessage::as_str),
+                scopes,
+            },
+            Self::DeviceAuthorization {
+                code,
+                asked_at,
+                scopes,
+            } => StatementSubject::DeviceAuthorization {
+                code,
+                asked_at: *asked_at,
                 scopes,
             },
         }
@@ -284,11 +310,21 @@ pub(super) async fn text(
             binding,
             ..
         } => {
-            let words = scope_words::in_words(scopes).into_iter();
             return Ok(Some(PurposeText::Backchannel {
                 message: message.clone(),
-                scopes: words.map(|words| words.plain(language)).collect(),
+                scopes: permissions(scopes, language),
                 binding: *binding,
+            }));
+        }
+        ApprovalSubject::DeviceAuthorization {
+            entered: EnteredCode { code, asked_at },
+            scopes,
+            ..
+        } => {
+            return Ok(Some(PurposeText::DeviceAuthorization {
+                code: code.to_string(),
+                asked_at: *asked_at,
+                scopes: permissions(scopes, language),
             }));
         }
     };
@@ -314,6 +350,12 @@ pub(super) async fn text(
     }
 }
 
+/// Returns the permissions of scopes, in words.
+fn permissions(scopes: &Scopes, language: Language) -> Vec<String> {
+    let words = scope_words::in_words(scopes).into_iter();
+    words.map(|words| words.plain(language)).collect()
+}
+
 /// Adds the details of a purpose to an entry about its request.
 pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
     match subject {
@@ -334,6 +376,9 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
                 None => entry,
             }
         }
+        ApprovalSubject::DeviceAuthorization { id, scopes, .. } => entry
+            .with("device_authorization", id.to_string())
+            .with("scopes", scopes.to_string()),
     }
 }
 
@@ -343,6 +388,7 @@ pub(super) const fn receipt_subject(subject: &ApprovalSubject) -> ReceiptSubject
         ApprovalSubject::SignIn(_) => ReceiptSubject::SignIn,
         ApprovalSubject::ProtectedAction { .. } => ReceiptSubject::Action,
         ApprovalSubject::Backchannel { .. } => ReceiptSubject::Backchannel,
+        ApprovalSubject::DeviceAuthorization { .. } => ReceiptSubject::DeviceAuthorization,
     }
 }
 
@@ -354,10 +400,12 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
         subject: match &approval.subject {
             ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
             ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
-            ApprovalSubject::Backchannel { .. } => match &shown.application {
-                Some(application) => ReportSubject::Backchannel(application.clone()),
-                None => ReportSubject::SignIn(None),
-            },
+            ApprovalSubject::Backchannel { .. } | ApprovalSubject::DeviceAuthorization { .. } => {
+                match &shown.application {
+                    Some(application) => ReportSubject::Backchannel(application.clone()),
+                    None => ReportSubject::SignIn(None),
+                }
+            }
         },
         browser: shown.browser.clone(),
     }
@@ -371,7 +419,9 @@ pub(super) async fn end_reported(
     by: &AuditContext,
 ) -> Result<(), InternalError> {
     let id = match subject {
-        ApprovalSubject::SignIn(_) | ApprovalSubject::Backchannel { .. } => return Ok(()),
+        ApprovalSubject::SignIn(_)
+        | ApprovalSubject::Backchannel { .. }
+        | ApprovalSubject::DeviceAuthorization { .. } => return Ok(()),
         ApprovalSubject::ProtectedAction { id, .. } => *id,
     };
     let found = services.store.action_approval(id, services.now()).await?;

@@ -170,6 +170,29 @@ pub(crate) async fn ask_by_backchannel(
     open_request(services, draft, from).await
 }
 
+/// Requests the approval of a sign-in on a device from the user whose enrolled device entered its code. The user began
+/// it, so cooldowns do not apply. `context` has the location from which the device asked.
+pub(crate) async fn ask_by_user_code(
+    services: &Arc<Services>,
+    question: &BackchannelQuestion,
+    (device, user): (&Device, &User),
+    context: BrowserContext,
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let draft = ApprovalDraft {
+        purpose: Purpose::Backchannel(question),
+        name: &user.name,
+        known: Some(user.id),
+        user_id: Some(user.id),
+        is_open: true,
+        kind: RequestKind::DeviceAuthorization,
+        scanned_by: Some(device.id),
+        context,
+        is_same_browser: false,
+    };
+    open_request(services, draft, from).await
+}
+
 /// Waits until an approval is no longer pending: it was decided, or it expired.
 pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
     let mut listener = services.store.listen([Change::Approval(approval)]);

@@ -45,6 +45,10 @@ pub(super) struct ApprovalRequest {
     /// The back-channel request of an application; `null` for another request.
     #[schema(required)]
     backchannel: Option<BackchannelDetails>,
+    /// The sign-in on a device whose code the user entered; missing for another request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    device_authorization: Option<DeviceAuthorizationDetails>,
     /// The texts of the authorization details that the application asks the user to permit, in the same language;
     /// missing if there are none. The device shows each of them completely, and signs them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -71,6 +75,19 @@ pub(super) struct BackchannelDetails {
     /// What the user does: compare the message (`shown`), type two to four digits that the application shows (`typed`),
     /// or approve with the passkey of the device (`none`).
     binding: BackchannelBinding,
+}
+
+/// What a device shows and signs of a sign-in on another device (RFC 8628 section 5.4). `place` is the location of that
+/// device, `browser` is empty, and the user types no number.
+#[derive(Serialize, ToSchema)]
+pub(super) struct DeviceAuthorizationDetails {
+    /// The code that the user entered, which the other device shows.
+    #[schema(pattern = "^[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}$")]
+    user_code: String,
+    /// When the other device asked, in seconds since the epoch.
+    asked_at: i64,
+    /// The permissions that the approval gives, in the same language.
+    scopes: Vec<String>,
 }
 
 /// The state of a request that is not the one that the user answered.
@@ -107,9 +124,22 @@ pub(super) fn approval_request(
         text,
         details,
     } = prompt;
+    let mut device_authorization = None;
     let (action, backchannel) = match text {
         PurposeText::SignIn => (None, None),
         PurposeText::Action(summary) => (Some(summary.clone()), None),
+        PurposeText::DeviceAuthorization {
+            code,
+            asked_at,
+            scopes,
+        } => {
+            device_authorization = Some(DeviceAuthorizationDetails {
+                user_code: code.clone(),
+                asked_at: asked_at.seconds(),
+                scopes: scopes.clone(),
+            });
+            (None, None)
+        }
         PurposeText::Backchannel {
             message,
             scopes,
@@ -141,6 +171,7 @@ pub(super) fn approval_request(
         browser: waiting.browser.clone(),
         action,
         backchannel,
+        device_authorization,
         details: details.clone(),
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),

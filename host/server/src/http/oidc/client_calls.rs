@@ -1,5 +1,5 @@
 //! The endpoints that applications call themselves: token, introspection, revocation, pushed requests, back-channel
-//! requests.
+//! requests, device authorization requests.
 
 use std::sync::Arc;
 
@@ -31,7 +31,10 @@ use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::request_parts::{named_client, parts_of};
 use crate::oidc::tokens::{Presented, PresentedText};
-use crate::oidc::{backchannel_authentication, grant, introspection, pushed_request, revocation};
+use crate::oidc::{
+    backchannel_authentication, device_authorization, grant, introspection, pushed_request,
+    revocation,
+};
 use assent_model::id::Did;
 
 fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
@@ -125,7 +128,9 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 ClientEndpoint::Introspection | ClientEndpoint::Revocation => parameters
                     .get("token")
                     .and_then(|text| PresentedText::token(services, text)),
-                ClientEndpoint::PushedRequest | ClientEndpoint::Backchannel => None,
+                ClientEndpoint::PushedRequest
+                | ClientEndpoint::Backchannel
+                | ClientEndpoint::DeviceAuthorization => None,
             };
             let authenticated = client_auth::authenticate(services, call, text).await;
             if let Err(error) = &authenticated {
@@ -242,17 +247,8 @@ pub(crate) async fn push(
         headers,
         ..
     } = called;
-    // A public application is not authenticated, so a request is limited like that of a login page, which it replaces.
-    if !client
-        .application
-        .settings
-        .application_type
-        .is_confidential()
-    {
-        let limit = &services.rate_limits.login_pages_per_ip;
-        if let Err(exhausted) = limit.count_call(&from, services.now()) {
-            return rate_limits::too_many_calls("pushed requests", exhausted);
-        }
+    if let Some(rejection) = rejection_of_public(&services, &client, from, "pushed requests") {
+        return rejection;
     }
     let id = &client.application.id;
     let pushed = pushed_request::push(&services, &client, &parameters).await;
@@ -308,6 +304,62 @@ pub(crate) async fn ask(
     }
 }
 
+/// `POST /oidc/device_authorization`
+pub(crate) async fn authorize_device(
+    State(services): State<Arc<Services>>,
+    RequestOrigin(origin): RequestOrigin,
+    called: AuthenticatedForm,
+) -> Response {
+    let AuthenticatedForm {
+        client,
+        parameters,
+        from,
+        headers,
+        ..
+    } = called;
+    if let Some(rejection) =
+        rejection_of_public(&services, &client, from, "device authorization requests")
+    {
+        return rejection;
+    }
+    let id = &client.application.id;
+    let accepted = device_authorization::accept(&services, &client, &parameters, origin).await;
+    let (endpoint, error) = (ClientEndpoint::DeviceAuthorization, accepted.as_ref().err());
+    note(
+        &services,
+        Some((id, Sender::Application)),
+        endpoint,
+        &headers,
+        &parameters,
+        error,
+    );
+    match accepted {
+        Ok(response) => never_stored(Json(response).into_response()),
+        Err(error) => {
+            log_rejection(id, endpoint, &error);
+            error_response(&services, &error)
+        }
+    }
+}
+
+/// Counts a request of a public application. It is not authenticated, so the request is limited like that of a login
+/// page, which it replaces. Returns the response to one too many.
+fn rejection_of_public(
+    services: &Services,
+    client: &AuthenticatedClient,
+    from: Network,
+    requests: &'static str,
+) -> Option<Response> {
+    let settings = &client.application.settings;
+    if settings.application_type.is_confidential() {
+        return None;
+    }
+    let limit = &services.rate_limits.login_pages_per_ip;
+    let counted = limit.count_call(&from, services.now());
+    let exhausted = counted.err()?;
+    Some(rate_limits::too_many_calls(requests, exhausted))
+}
+
 /// Writes a rejected request of an authenticated client to the log. Failures of this server have a log line of
 /// their own. Earlier rejections and those by a limit have none, because any client could flood the log with them.
 fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError) {
@@ -335,6 +387,10 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
                 ClientEndpoint::Backchannel => tracing::info!(
                     %application, error = code, description,
                     "back-channel request rejected"
+                ),
+                ClientEndpoint::DeviceAuthorization => tracing::info!(
+                    %application, error = code, description,
+                    "device authorization request rejected"
                 ),
                 ClientEndpoint::Token
                 | ClientEndpoint::Introspection

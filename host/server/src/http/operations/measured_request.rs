@@ -37,6 +37,7 @@ fn endpoint(path: &str) -> EndpointGroup {
         "/oidc/auth" => EndpointGroup::Authorization,
         "/oidc/par" => EndpointGroup::PushedRequest,
         "/oidc/backchannel" => EndpointGroup::Backchannel,
+        "/oidc/device_authorization" => EndpointGroup::DeviceAuthorization,
         "/oidc/token" => EndpointGroup::Token,
         "/oidc/token/introspection" => EndpointGroup::Introspection,
         "/oidc/token/revocation" => EndpointGroup::Revocation,
@@ -58,7 +59,7 @@ fn by_first_part(path: &str) -> EndpointGroup {
     match first {
         Some("sso") => EndpointGroup::Saml,
         Some("admin") if path.starts_with("/admin/api/v1/") => EndpointGroup::Administration,
-        Some("login" | "session" | "recover") => EndpointGroup::SignIn,
+        Some("login" | "session" | "recover" | "device") => EndpointGroup::SignIn,
         Some("authenticator") => EndpointGroup::Authenticator,
         Some("applications" | "devices" | "sessions" | "consents" | "activity" | "profile") => {
             EndpointGroup::Portal
@@ -93,6 +94,11 @@ mod tests {
             ("/admin/users", EndpointGroup::Other),
             ("/login/x/events", EndpointGroup::SignIn),
             ("/recover", EndpointGroup::SignIn),
+            ("/device", EndpointGroup::SignIn),
+            (
+                "/oidc/device_authorization",
+                EndpointGroup::DeviceAuthorization,
+            ),
             ("/authenticator/api/inbox", EndpointGroup::Authenticator),
             ("/", EndpointGroup::Portal),
             ("/devices/recovery-codes/x/decided", EndpointGroup::Portal),

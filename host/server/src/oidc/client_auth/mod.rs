@@ -43,16 +43,19 @@ pub enum ClientEndpoint {
     PushedRequest,
     /// `/oidc/backchannel` (OpenID CIBA Core 1.0 section 7)
     Backchannel,
+    /// `/oidc/device_authorization` (RFC 8628)
+    DeviceAuthorization,
 }
 
 impl ClientEndpoint {
     /// All endpoints.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Token,
         Self::Introspection,
         Self::Revocation,
         Self::PushedRequest,
         Self::Backchannel,
+        Self::DeviceAuthorization,
     ];
 
     /// The path.
@@ -63,6 +66,7 @@ impl ClientEndpoint {
             Self::Revocation => "/oidc/token/revocation",
             Self::PushedRequest => "/oidc/par",
             Self::Backchannel => "/oidc/backchannel",
+            Self::DeviceAuthorization => "/oidc/device_authorization",
         }
     }
 
@@ -74,6 +78,7 @@ impl ClientEndpoint {
             Self::Revocation => "revocation_endpoint",
             Self::PushedRequest => "pushed_authorization_request_endpoint",
             Self::Backchannel => "backchannel_authentication_endpoint",
+            Self::DeviceAuthorization => "device_authorization_endpoint",
         }
     }
 
@@ -85,7 +90,7 @@ impl ClientEndpoint {
     /// Whether an application with this method may use HTTP Basic.
     fn accepts_basic(self, method: ClientAuthMethod) -> bool {
         match self {
-            Self::Token | Self::PushedRequest | Self::Backchannel => {
+            Self::Token | Self::PushedRequest | Self::Backchannel | Self::DeviceAuthorization => {
                 method == ClientAuthMethod::ClientSecretBasic
             }
             Self::Introspection | Self::Revocation => method.uses_secret(),

@@ -9,6 +9,7 @@ use crate::domain::approvals::channel;
 use crate::domain::approvals::channel::Asker;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
+use crate::domain::operations::traffic::rate_limits::polls::PollIntervals;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, signed_in_access};
@@ -44,8 +45,9 @@ use assent_store::{
     BackchannelClaim, BackchannelGrant, ConsentGrant, NewSession, SignInRecord, TokenFamily,
 };
 
-const INVALID: TokenError =
-    TokenError::InvalidGrant("the auth_req_id is invalid, of another client or already used");
+const INVALID: TokenError = TokenError::InvalidGrant(
+    "the auth_req_id or device_code is invalid, of another client or already used",
+);
 
 /// The time after the expiry in which a client that polls may still learn of an approval just before it.
 const LATE: Duration = Duration::from_secs(60);
@@ -56,18 +58,25 @@ pub(super) async fn exchange(
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let (request, approval) = find(services, client, parameters.required("auth_req_id")?).await?;
+    let polls = &services.rate_limits.backchannel_polls;
+    let requested = parameters.get("authorization_details");
+    result_of(services, client, (&request, &approval), requested, polls).await
+}
+
+/// Returns the tokens of an approved request, or the error of its state. `polls` counts a poll of a pending one.
+pub(super) async fn result_of(
+    services: &Services,
+    client: &AuthenticatedClient,
+    (request, approval): (&BackchannelRequest, &Approval),
+    requested_details: Option<&str>,
+    polls: &PollIntervals,
+) -> Result<TokenResponse, TokenError> {
     let now = services.now();
     match approval.stage_at(now) {
-        stage if stage.is_waiting() => {
-            let polled = services
-                .rate_limits
-                .backchannel_polls
-                .count_poll(request.id, now);
-            Err(match polled {
-                Ok(()) => TokenError::AuthorizationPending,
-                Err(_) => TokenError::SlowDown,
-            })
-        }
+        stage if stage.is_waiting() => Err(match polls.count_poll(request.id, now) {
+            Ok(()) => TokenError::AuthorizationPending,
+            Err(_) => TokenError::SlowDown,
+        }),
         ApprovalStage::Expired => Err(TokenError::ExpiredToken),
         ApprovalStage::Approved { .. } if now >= request.expires_at + LATE => {
             Err(TokenError::ExpiredToken)
@@ -75,13 +84,9 @@ pub(super) async fn exchange(
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
             let granted = request.details.granted();
-            let details = details::selection(
-                &client.application,
-                &granted,
-                parameters.get("authorization_details"),
-            )?;
+            let details = details::selection(&client.application, &granted, requested_details)?;
             let approved = (approval.id, authentication);
-            grant(services, client, &request, approved, details).await
+            grant(services, client, request, approved, details).await
         }
         ApprovalStage::Failed(_) => Err(TokenError::AccessDenied(
             "the user typed wrong digits too often",
@@ -105,7 +110,7 @@ async fn find(
         .backchannel_request(id)
         .await
         .map_err(InternalError::from)?
-        .filter(|found| found.digest == token.digest())
+        .filter(|found| found.digest == token.digest() && found.entered_code.is_none())
         .ok_or(INVALID)?;
     let application = &client.application.id;
     if found.application != *application {

@@ -4,6 +4,7 @@ pub mod authorization_code;
 mod ciba;
 mod client_credentials;
 pub mod details;
+mod device_code;
 pub mod new_tokens;
 mod refresh_token;
 
@@ -51,6 +52,7 @@ pub async fn exchange(
             client_credentials::exchange(services, client, parameters).await
         }
         GrantType::Ciba => ciba::exchange(services, client, parameters).await,
+        GrantType::DeviceCode => device_code::exchange(services, client, parameters).await,
     }
 }
 
@@ -62,6 +64,6 @@ pub fn presented(services: &Services, parameters: &Parameters) -> Option<Present
         GrantType::RefreshToken => {
             PresentedText::refresh(services, parameters.get("refresh_token")?)
         }
-        GrantType::ClientCredentials | GrantType::Ciba => None,
+        GrantType::ClientCredentials | GrantType::Ciba | GrantType::DeviceCode => None,
     }
 }

@@ -22,7 +22,11 @@ type Result<T> = std::result::Result<T, RegistrationError>;
 /// The deepest nesting of a document.
 const DEEPEST: usize = 16;
 /// The grant types with which an application may register itself. An administrator grants others.
-const GRANT_TYPES: [GrantType; 2] = [GrantType::AuthorizationCode, GrantType::RefreshToken];
+const GRANT_TYPES: [GrantType; 3] = [
+    GrantType::AuthorizationCode,
+    GrantType::RefreshToken,
+    GrantType::DeviceCode,
+];
 /// The method of RFC 8705 section 2.2.
 pub(super) const SELF_SIGNED: &str = "self_signed_tls_client_auth";
 /// The method of RFC 8705 section 2.1.
@@ -264,15 +268,24 @@ fn grant_types(metadata: &Metadata<'_>) -> Result<Vec<&'static str>> {
         .iter()
         .map(|name| known(name).map(|known| known.as_str()))
         .collect();
+    let device = GrantType::DeviceCode.as_str();
     let grants = grants
-        .filter(|grants| grants.contains(&code))
+        .filter(|grants| grants.contains(&code) || grants.contains(&device))
         .ok_or_else(|| {
-            let expected = "expected authorization_code, or authorization_code and refresh_token";
+            let expected = "expected authorization_code, urn:ietf:params:oauth:grant-type:device_code, or both, with \
+                            or without refresh_token";
             RegistrationError::of_member(GRANTS, expected)
         })?;
-    match metadata.texts(RESPONSES)?.as_deref() {
-        None | Some(["code"]) => Ok(grants),
-        Some(_) => Err(RegistrationError::of_member(RESPONSES, "expected code")),
+    match (
+        metadata.texts(RESPONSES)?.as_deref(),
+        grants.contains(&code),
+    ) {
+        (None, _) | (Some(["code"]), true) | (Some([]), false) => Ok(grants),
+        (Some(_), true) => Err(RegistrationError::of_member(RESPONSES, "expected code")),
+        (Some(_), false) => Err(RegistrationError::of_member(
+            RESPONSES,
+            "expected an empty list without the grant type authorization_code",
+        )),
     }
 }
 

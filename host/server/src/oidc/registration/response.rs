@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::metadata::{OF_AUTHORITY, SELF_SIGNED};
 use crate::domain::Services;
 use crate::domain::admin::ClientDocument;
-use assent_model::application::{Application, SubjectType};
+use assent_model::application::{Application, GrantType, SubjectType};
 use assent_model::application_type::ApplicationType;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_auth::{CertificateIdentity, ClientAuthentication};
@@ -71,6 +71,8 @@ pub(super) fn metadata_of(
         SubjectType::Public => "public",
         SubjectType::Pairwise { .. } => "pairwise",
     };
+    let has_codes = settings.grant_types.contains(&GrantType::AuthorizationCode);
+    let response_types: &[&str] = if has_codes { &["code"] } else { &[] };
     let application_type = match settings.application_type {
         ApplicationType::Web | ApplicationType::Spa => "web",
         ApplicationType::Native => "native",
@@ -81,7 +83,7 @@ pub(super) fn metadata_of(
         ("client_name", json!(application.name)),
         ("application_type", json!(application_type)),
         ("token_endpoint_auth_method", json!(method_of(application))),
-        ("response_types", json!(["code"])),
+        ("response_types", json!(response_types)),
         ("scope", json!(settings.scopes.to_string())),
         ("subject_type", json!(subject_type)),
         (

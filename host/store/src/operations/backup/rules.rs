@@ -79,6 +79,10 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "an approval may have been used after the backup",
     ),
     empty(
+        "device_authorizations",
+        "a code may have been entered after the backup",
+    ),
+    empty(
         "logins",
         "a sign-in may have been answered after the backup",
     ),

@@ -175,8 +175,10 @@ async fn record_answer(
         end_reported(db, &user, &kind, device, now).await?;
         report::insert(db, report, &user, device, now).await?;
     }
-    // A denial pauses the application that asked, and no request of others.
-    let is_backchannel = kind == RequestKind::Backchannel.as_str();
+    // A denial pauses the application that asked, and no request of others. The user began the request of a device.
+    let is_backchannel = [RequestKind::Backchannel, RequestKind::DeviceAuthorization]
+        .iter()
+        .any(|one| one.as_str() == kind);
     if is_backchannel && report.is_none() {
         record_evidence(db, note, now).await?;
         return Ok(AnswerOutcome::Counted);

@@ -13,7 +13,7 @@ use crate::tables::approvals::request::{
     ApprovalRequest, RefusedRequest, UnexpiredRequest, lock_and_read, subjects,
 };
 use crate::tables::approvals::{conflict, delivery, dispatch, limit, repeat};
-use crate::tables::backchannel::request as backchannel;
+use crate::tables::backchannel::{device_authorization, request as backchannel};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::change::Change;
@@ -144,7 +144,9 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     }
     match request.kind {
         // The limits of applications bound these entries.
-        RequestKind::Backchannel => audit::append_if_about_user(db, &entry, true).await?,
+        RequestKind::Backchannel | RequestKind::DeviceAuthorization => {
+            audit::append_if_about_user(db, &entry, true).await?;
+        }
         _ => repeat::append(db, &entry, approval.name_digest).await?,
     }
     Ok(reached.map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted))
@@ -184,6 +186,17 @@ async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result
                 true => SubjectOutcome::Paused,
                 false => SubjectOutcome::Stored,
             })
+        }
+        (ApprovalSubject::DeviceAuthorization { id, .. }, None, Some(draft))
+            if *id == draft.request.id =>
+        {
+            let request = &draft.request;
+            // A code is entered once, by one user.
+            if !device_authorization::enter(db, *id, request.requested_at).await? {
+                return Ok(SubjectOutcome::NotOpen);
+            }
+            backchannel::insert(db, request).await?;
+            Ok(SubjectOutcome::Stored)
         }
         _ => Err(StoreError::Internal(
             "the subject of an approval request does not match its row",
@@ -287,7 +300,8 @@ async fn insert(
     let (login, action, backchannel) = match &approval.subject {
         ApprovalSubject::SignIn(login) => (Some(login.to_string()), None, None),
         ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string()), None),
-        ApprovalSubject::Backchannel { id, .. } => (None, None, Some(id.to_string())),
+        ApprovalSubject::Backchannel { id, .. }
+        | ApprovalSubject::DeviceAuthorization { id, .. } => (None, None, Some(id.to_string())),
     };
     let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(
         "INSERT INTO approvals (id, login_id, action_approval_id, user_id, held_for, name_digest, number, prompt,

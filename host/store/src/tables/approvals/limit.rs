@@ -59,7 +59,7 @@ pub(super) fn is_typed(kind: &str) -> bool {
 }
 
 /// The first number that no unexpired request of the user or name has. `None` for a back-channel request without digits
-/// to type.
+/// to type, such as one with the code of a device.
 ///
 /// # Errors
 /// The limit, if there are too many requests.
@@ -68,7 +68,7 @@ pub(super) fn free_number(
     request: &ApprovalRequest,
 ) -> std::result::Result<Option<MatchingNumber>, RequestLimit> {
     if let Some(draft) = &request.backchannel {
-        if !has_backchannel_place(unexpired, draft) {
+        if !has_backchannel_place(unexpired, draft, request.kind) {
             return Err(RequestLimit::Backchannel);
         }
         if request.numbers.is_empty() {
@@ -144,10 +144,14 @@ fn is_open(other: &UnexpiredRequest) -> bool {
 
 /// Whether the application may have another open request for the user. Requests that reach no device count too, because
 /// the application must not learn which ones do.
-fn has_backchannel_place(unexpired: &[UnexpiredRequest], draft: &BackchannelDraft) -> bool {
+fn has_backchannel_place(
+    unexpired: &[UnexpiredRequest],
+    draft: &BackchannelDraft,
+    kind: RequestKind,
+) -> bool {
     let application = draft.request.application.to_string();
     let is_counted = |other: &&UnexpiredRequest| {
-        other.is_kind(RequestKind::Backchannel)
+        other.is_kind(kind)
             && other.application_id.as_deref() == Some(application.as_str())
             && is_open(other)
     };
@@ -162,7 +166,11 @@ pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest
     let (kinds, most) = match request.kind {
         RequestKind::Typed | RequestKind::StaleBrowser => (UNKNOWN, PENDING_TYPED),
         RequestKind::KnownBrowser => (&[RequestKind::KnownBrowser][..], PENDING_KNOWN),
-        RequestKind::Qr | RequestKind::Action | RequestKind::Passkey | RequestKind::Backchannel => {
+        RequestKind::Qr
+        | RequestKind::Action
+        | RequestKind::Passkey
+        | RequestKind::Backchannel
+        | RequestKind::DeviceAuthorization => {
             return true;
         }
     };
@@ -208,6 +216,6 @@ pub(super) fn replaced_requests(request: &ApprovalRequest) -> Option<(&'static s
         // No device receives a request for a passkey: see `passkey_sign_ins`.
         RequestKind::Passkey => None,
         // An application ends its request by letting it expire.
-        RequestKind::Backchannel => None,
+        RequestKind::Backchannel | RequestKind::DeviceAuthorization => None,
     }
 }

@@ -7,6 +7,7 @@ use crate::{Result, Store, StoreError};
 use assent_model::approval::ApprovalSubject;
 use assent_model::backchannel::{BackchannelBinding, BackchannelRequest, BindingMessage};
 use assent_model::clock::Timestamp;
+use assent_model::device_authorization::{EnteredCode, UserCode};
 use assent_model::id::{BackchannelRequestId, Did, UserId};
 use assent_model::scope::Scopes;
 
@@ -28,6 +29,8 @@ crate::engine::sql::row! {
     /// What the device shows of a back-channel request; NULL for an approval with another subject.
     pub(crate) struct BackchannelOutlineRow of backchannel_requests {
         binding_message: Option<String>,
+        user_code: Option<String>,
+        asked_at: Option<i64>,
         scopes: Option<String>,
         binding: Option<String>,
     }
@@ -55,13 +58,34 @@ impl BackchannelOutlineRow {
             .ok_or_else(unexpected)
     }
 
+    fn entered_code(&self, id: &str) -> Result<Option<EnteredCode>> {
+        let unexpected = || cell("backchannel_requests", "user_code", id).unexpected();
+        match (&self.user_code, self.asked_at) {
+            (None, None) => Ok(None),
+            (Some(code), Some(asked_at)) => Ok(Some(EnteredCode {
+                code: UserCode::parse_typed(code).ok_or_else(unexpected)?,
+                asked_at: moment(asked_at),
+            })),
+            _ => Err(unexpected()),
+        }
+    }
+
     /// The subject of the approval of the request with this id.
     pub(crate) fn subject(&self, id: &str) -> Result<ApprovalSubject> {
-        Ok(ApprovalSubject::Backchannel {
-            id: parse(id, cell("backchannel_requests", "id", id))?,
-            message: self.message(id)?,
-            scopes: self.scopes(id)?,
-            binding: self.binding(id)?,
+        let scopes = self.scopes(id)?;
+        let request = parse(id, cell("backchannel_requests", "id", id))?;
+        Ok(match self.entered_code(id)? {
+            Some(entered) => ApprovalSubject::DeviceAuthorization {
+                id: request,
+                entered,
+                scopes,
+            },
+            None => ApprovalSubject::Backchannel {
+                id: request,
+                message: self.message(id)?,
+                scopes,
+                binding: self.binding(id)?,
+            },
         })
     }
 }
@@ -79,6 +103,7 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
             details: from_json(&row.authorization_details, place("authorization_details"))?,
             message: row.outline.message(&row.id)?,
             binding: row.outline.binding(&row.id)?,
+            entered_code: row.outline.entered_code(&row.id)?,
             requested_at: moment(row.requested_at),
             expires_at: moment(row.expires_at),
             is_claimed: row.claimed_at.is_some(),
@@ -90,8 +115,8 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
 pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) -> Result<()> {
     sql::query(
         "INSERT INTO backchannel_requests (id, digest, application_id, user_id, scopes, binding_message, requested_at,
-                                           expires_at, binding, authorization_details)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                                           expires_at, binding, authorization_details, user_code, asked_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(request.id.to_string())
     .bind(request.digest.to_text())
@@ -103,6 +128,8 @@ pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) ->
     .bind(request.expires_at.millis())
     .bind(request.binding.as_str())
     .bind(to_json(&request.details)?)
+    .bind(request.entered_code.as_ref().map(|entered| entered.code.to_string()))
+    .bind(request.entered_code.as_ref().map(|entered| entered.asked_at.millis()))
     .execute(db)
     .await?;
     Ok(())

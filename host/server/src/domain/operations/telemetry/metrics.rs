@@ -76,6 +76,7 @@ pub struct ApprovalMetrics {
     sign_ins: SubjectMetrics,
     actions: SubjectMetrics,
     backchannel: SubjectMetrics,
+    device_authorizations: SubjectMetrics,
 }
 
 impl ApprovalMetrics {
@@ -84,6 +85,7 @@ impl ApprovalMetrics {
             ApprovalSubject::SignIn(_) => &self.sign_ins,
             ApprovalSubject::ProtectedAction { .. } => &self.actions,
             ApprovalSubject::Backchannel { .. } => &self.backchannel,
+            ApprovalSubject::DeviceAuthorization { .. } => &self.device_authorizations,
         }
     }
 
@@ -108,6 +110,7 @@ impl ApprovalMetrics {
             ("sign_in", &self.sign_ins),
             ("protected_action", &self.actions),
             ("backchannel", &self.backchannel),
+            ("device_authorization", &self.device_authorizations),
         ];
         let label = |subject: &str| ("subject", subject.to_owned());
         let requested = subjects.map(|(subject, metrics)| {

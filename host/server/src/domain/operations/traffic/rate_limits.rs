@@ -11,7 +11,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::config::{Backchannel, Rate, RateLimits};
+use crate::config::{Oidc, Rate, RateLimits};
 use assent_model::id::{DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId};
 use assent_store::OpenSignIns;
 
@@ -99,6 +99,10 @@ pub struct RateLimiters {
     pub backchannel_per_user: Limit<UserId>,
     /// The polls of back-channel requests.
     pub backchannel_polls: PollIntervals,
+    /// The polls of devices whose code a user enters.
+    pub device_polls: PollIntervals,
+    /// Wrong codes of devices.
+    pub wrong_user_codes: Limit<Network>,
     /// Calls of the authenticator API with an invalid credential.
     pub authenticator_failures: Limit<Network>,
     /// Calls of the admin API with an invalid credential.
@@ -138,7 +142,8 @@ pub struct RateLimiters {
 
 impl RateLimiters {
     /// Returns the limiters with the limits of the settings.
-    pub fn new(settings: RateLimits, backchannel: Backchannel) -> Self {
+    pub fn new(settings: RateLimits, oidc: &Oidc) -> Self {
+        let backchannel = oidc.backchannel;
         Self {
             login_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
             sign_out_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
@@ -178,6 +183,8 @@ impl RateLimiters {
                 backchannel.requests_per_user,
             ),
             backchannel_polls: PollIntervals::new(backchannel.interval.get()),
+            device_polls: PollIntervals::new(oidc.device_authorization.interval.get()),
+            wrong_user_codes: Limit::new("wrong_user_codes", settings.wrong_user_codes),
             authenticator_failures: Limit::new(
                 "unauthenticated_requests",
                 settings.unauthenticated_requests,
@@ -231,6 +238,7 @@ impl RateLimiters {
             self.client_auth_failures.rejections(),
             self.backchannel_per_client.rejections(),
             self.backchannel_per_user.rejections(),
+            self.wrong_user_codes.rejections(),
             self.authenticator_failures.rejections(),
             self.admin_failures.rejections(),
             self.recovery_failures.rejections(),
@@ -337,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_gateway_may_introspect_a_thousand_tokens_a_second() {
-        let limits = RateLimiters::new(RateLimits::default(), Backchannel::default());
+        let limits = RateLimiters::new(RateLimits::default(), &Oidc::default());
         let gateway = Network::from(Some("192.0.2.1".parse::<IpAddr>().unwrap()));
         for millis in 0..60_000 {
             assert_eq!(
