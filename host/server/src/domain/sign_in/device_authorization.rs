@@ -193,7 +193,8 @@ async fn ask(
         }
         // The user was suspended at this moment.
         RequestOutcome::NotPrompted => EntryOutcome::Closed,
-        RequestOutcome::TooMany => EntryOutcome::TooMany(RateLimitError::within(
+        // The request has no number that could be taken.
+        RequestOutcome::TooMany | RequestOutcome::NumberTaken => EntryOutcome::TooMany(RateLimitError::within(
             services.settings.oidc.device_authorization.interval.get(),
         )),
     })
