@@ -32,11 +32,9 @@ crate::engine::sql::row! {
 }
 
 impl BackchannelOutlineRow {
-    fn message(&self, id: &str) -> Result<Option<BindingMessage>> {
-        let message = self.binding_message.as_deref().map(BindingMessage::parse);
-        message
-            .transpose()
-            .map_err(|_| cell("backchannel_requests", "binding_message", id).unexpected())
+    /// The message as it was accepted, because the rules for messages may have changed since then.
+    fn message(&self) -> Option<BindingMessage> {
+        self.binding_message.clone().map(BindingMessage::of_stored)
     }
 
     fn scopes(&self, id: &str) -> Result<Scopes> {
@@ -49,7 +47,7 @@ impl BackchannelOutlineRow {
     pub(crate) fn subject(&self, id: &str) -> Result<ApprovalSubject> {
         Ok(ApprovalSubject::Backchannel {
             id: parse(id, cell("backchannel_requests", "id", id))?,
-            message: self.message(id)?,
+            message: self.message(),
             scopes: self.scopes(id)?,
         })
     }
@@ -65,7 +63,7 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
             application: parse(&row.application_id, place("application_id"))?,
             user_id: parse(&row.user_id, place("user_id"))?,
             scopes: row.outline.scopes(&row.id)?,
-            message: row.outline.message(&row.id)?,
+            message: row.outline.message(),
             requested_at: moment(row.requested_at),
             expires_at: moment(row.expires_at),
             is_claimed: row.claimed_at.is_some(),
