@@ -6,7 +6,17 @@ import { isFocusFree, isFocusIn, isFocusLost, say } from './dom.js';
 import { goHome, mayLeave } from './navigation.js';
 import { callWithPasskey } from './passkey.js';
 import { endingWords, otherWords, selectorOf } from './request.js';
-import { digits, end, endedRequests, expired, needsNumber, openRequests, receive, shownRequest } from './requests.js';
+import {
+  digits,
+  end,
+  endedRequests,
+  expired,
+  isSettling,
+  needsNumber,
+  openRequests,
+  receive,
+  shownRequest,
+} from './requests.js';
 import { change, state, zone } from './state.js';
 import { text } from './texts.js';
 
@@ -291,7 +301,7 @@ export const requestActions = {
   /** @param {string} id */
   async submitNumber(id) {
     const item = find(id);
-    if (!item) return;
+    if (!item || isSettling(state, item, Date.now() / 1000)) return;
     if (item.number.length === 2 || !needsNumber(item.request)) await decide(item, 'approve');
     else change(() => complain(item, text('app-request-both-digits')));
   },
