@@ -1,9 +1,13 @@
 //! Back-channel authentication (OpenID CIBA Core 1.0): an application asks for a user without a browser. A test of an
 //! attack has the name of its line.
 
+mod bounds;
+mod indistinguishable;
 mod limits;
 mod polls;
+mod proofs;
 mod requests;
+mod withdrawals;
 
 use assent::authenticator::enrolled::PendingRequest;
 use assent_test_macros::both_databases;
@@ -78,7 +82,7 @@ pub(super) async fn ask(
 }
 
 /// Asks for Ada, which the server accepts. Returns the `auth_req_id`.
-pub(super) async fn asked(
+pub async fn asked(
     host: &TestHost,
     ada: &TestUser,
     changes: &[(&str, Option<&str>)],

@@ -91,24 +91,31 @@ pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) ->
     Ok(())
 }
 
-/// Whether the user denied a request of this application at `since` or later.
-pub(crate) async fn was_denied(
+/// The most requests of an application that a user has not answered within the pause after a denial.
+const MOST_UNANSWERED: i64 = 5;
+
+/// Whether no device of the user receives further requests of this application. At `since` or later the user denied or
+/// reported one, or left several without an answer. The user is locked, so each instance counts the same requests.
+pub(crate) async fn is_paused(
     db: &mut Connection,
     user: UserId,
     application: &Did,
     since: Timestamp,
 ) -> Result<bool> {
     // A decision is not later than the expiry, which the index has.
-    Ok(sql::query(
-        "SELECT 1 FROM approvals
-         WHERE named_user = $1 AND expires_at >= $3 AND kind = 'backchannel' AND application_id = $2
-           AND state = 'denied' AND decided_at >= $3 LIMIT 1",
+    let (refused, unanswered): (i64, i64) = sql::query_as(
+        "SELECT COUNT(CASE WHEN decided_at >= $3 AND (state IN ('denied', 'reported') OR reported = 1) THEN 1 END),
+                COUNT(CASE WHEN requested_at >= $3 AND state NOT IN ('approved', 'denied', 'reported')
+                            AND (user_id IS NOT NULL OR held_for IS NOT NULL) THEN 1 END)
+         FROM approvals
+         WHERE named_user = $1 AND expires_at >= $3 AND kind = 'backchannel' AND application_id = $2",
     )
     .bind(user.to_string())
     .bind(application.to_string())
     .bind(since.millis())
-    .exists(db)
-    .await?)
+    .fetch_one(db)
+    .await?;
+    Ok(refused > 0 || unanswered >= MOST_UNANSWERED)
 }
 
 impl Store {
