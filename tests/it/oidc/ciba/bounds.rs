@@ -41,7 +41,7 @@ async fn one_application_cannot_silence_another_one(database: Database) {
     ask_ok(&host.base, &other).await;
     assert_eq!(
         shown(&ada).await,
-        [other.id.clone()],
+        [other.id.as_str()],
         "{database:?}: the other one is heard"
     );
     // The limit of the user itself still applies.
@@ -88,7 +88,7 @@ async fn five_requests_without_an_answer_end_the_prompts(database: Database) {
         "{database:?}: the application does not learn of it"
     );
     ask_ok(&host.base, &other).await;
-    assert_eq!(shown(&ada).await, [other.id.clone()], "{database:?}");
+    assert_eq!(shown(&ada).await, [other.id.as_str()], "{database:?}");
     // Each instance counts the same requests.
     let options = HostOptions {
         database,
@@ -132,7 +132,7 @@ async fn a_denial_ends_the_other_requests_of_the_application(database: Database)
         requests.iter().find(has_message).expect("a request")
     });
     ada.device.deny(denied).await;
-    assert_eq!(shown(&ada).await, [other.id.clone()], "{database:?}");
+    assert_eq!(shown(&ada).await, [other.id.as_str()], "{database:?}");
     assert!(ada.device.decide(withdrawn, Some("")).await.is_err());
     assert_eq!(poll_error(&host, &ada, &first).await, "access_denied");
     assert_eq!(
@@ -172,7 +172,7 @@ async fn a_held_request_arrives_after_the_cooldown_but_not_after_a_denial(databa
     ada.device.end_cooldown().await;
     assert_eq!(
         shown(&ada).await,
-        [third.id.clone()],
+        [third.id.as_str()],
         "{database:?}: only the application whose requests were not reported"
     );
 }

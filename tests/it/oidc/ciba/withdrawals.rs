@@ -54,6 +54,30 @@ async fn the_end_of_all_sessions_withdraws_pending_and_approved_requests(databas
     approved(&host, &ada, &[]).await;
 }
 
+/// A claim at the same time either comes first, and its session ends too, or finds a withdrawn request.
+#[tokio::test]
+async fn a_claim_during_the_end_of_all_sessions_leaves_no_session() {
+    let (host, ada) = start(Database::Postgres).await;
+    let path = format!("/users/{}/sessions", id(&ada.user));
+    for round in 0..8 {
+        let given = decided(&host, &ada, &[]).await;
+        let ((status, answer), _) = tokio::join!(
+            poll(&host.base, &ada.application, &given),
+            host.admin_ok(Method::DELETE, &path, Value::Null),
+        );
+        if status == StatusCode::OK {
+            let access = answer["access_token"].text();
+            let (status, _) = userinfo(&host, access).await;
+            assert_eq!(status, StatusCode::UNAUTHORIZED, "round {round}");
+        } else {
+            let error = answer["error"].text();
+            let expected = ["authorization_pending", "invalid_grant"];
+            assert!(expected.contains(&error), "round {round}: {answer}");
+        }
+        host.advance(10);
+    }
+}
+
 /// The settlement of a report ends the sessions, and so does what could become a session.
 #[both_databases]
 async fn the_settlement_of_a_report_withdraws_an_approved_request(database: Database) {

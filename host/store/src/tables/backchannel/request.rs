@@ -105,7 +105,7 @@ pub(crate) async fn is_paused(
     // A decision is not later than the expiry, which the index has.
     let (refused, unanswered): (i64, i64) = sql::query_as(
         "SELECT COUNT(CASE WHEN decided_at >= $3 AND (state IN ('denied', 'reported') OR reported = 1) THEN 1 END),
-                COUNT(CASE WHEN requested_at >= $3 AND state NOT IN ('approved', 'denied', 'reported')
+                COUNT(CASE WHEN requested_at >= $3 AND device_id IS NULL
                             AND (user_id IS NOT NULL OR held_for IS NOT NULL) THEN 1 END)
          FROM approvals
          WHERE named_user = $1 AND expires_at >= $3 AND kind = 'backchannel' AND application_id = $2",
