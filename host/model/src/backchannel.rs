@@ -7,10 +7,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::authorization_details::requested::AuthorizationDetails;
+use crate::binding_text;
 use crate::clock::Timestamp;
 use crate::device_authorization::EnteredCode;
 use crate::id::{BackchannelRequestId, Did, UserId};
-use crate::printable::is_printable;
 use crate::scope::Scopes;
 use crate::secret::Digest;
 
@@ -140,8 +140,8 @@ impl From<LongestExpiry> for u32 {
 /// The text that the application and the device both show, so that the user recognises the request (`binding_message`,
 /// OpenID CIBA Core 1.0 section 7.1).
 ///
-/// It is one line of printable text without a link, and its digits are those of ASCII. So a text on the device looks
-/// like the one in the application, and does not lead the user elsewhere.
+/// It is one line of visible text without a link, and what looks like a digit is one of ASCII. So a text on the device
+/// looks like the one in the application, and does not lead the user elsewhere.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct BindingMessage(String);
@@ -152,11 +152,19 @@ pub enum BindingMessageError {
     /// It has no text, or more than fits on the device.
     #[error("binding_message must have 1 to {LONGEST} characters")]
     Length,
-    /// It has a line end, a control character, an invisible character or a mark that changes the text direction.
+    /// It has a line end, a control character, an invisible character or a mark that changes the text direction. Or it
+    /// has nothing else than punctuation.
     #[error("binding_message must be one line of visible characters, without a space at its ends")]
     Unprintable,
-    /// It has digits of another script, which may look like other digits.
-    #[error("binding_message must have no digits except 0 to 9")]
+    /// It has marks that hide or change a character.
+    #[error(
+        "binding_message must have at most two marks on a letter, and none over a letter or on a digit"
+    )]
+    Marks,
+    /// It has digits of another script, or characters that look like digits.
+    #[error(
+        "binding_message must have no digits except 0 to 9, and no characters that look like them"
+    )]
     Digit,
     /// It has a link.
     #[error("binding_message must have no link")]
@@ -175,20 +183,25 @@ impl BindingMessage {
         if text.is_empty() || text.chars().count() > LONGEST {
             return Err(BindingMessageError::Length);
         }
-        let is_visible = |character: char| {
-            is_printable(character) && (character == ' ' || !character.is_whitespace())
-        };
-        if text.trim() != text || !text.chars().all(is_visible) {
+        if text.trim() != text || !binding_text::is_visible(text) {
             return Err(BindingMessageError::Unprintable);
         }
-        let is_foreign = |character: char| character.is_numeric() && !character.is_ascii_digit();
-        if text.chars().any(is_foreign) {
+        if binding_text::has_misleading_marks(text) {
+            return Err(BindingMessageError::Marks);
+        }
+        if binding_text::has_misleading_digits(text) {
             return Err(BindingMessageError::Digit);
         }
-        if has_link(text) {
+        if binding_text::has_link(text) {
             return Err(BindingMessageError::Link);
         }
         Ok(Self(text.to_owned()))
+    }
+
+    /// Returns the message of a stored request. Its text was accepted when it was stored: a later version may have other
+    /// rules.
+    pub fn of_stored(text: String) -> Self {
+        Self(text)
     }
 
     /// Returns the text.
@@ -200,26 +213,6 @@ impl BindingMessage {
     pub fn is_number(&self) -> bool {
         self.0.bytes().all(|byte| byte.is_ascii_digit())
     }
-}
-
-/// Whether a part of the text is an address that a user may open or copy: one with a scheme, or a host name with a
-/// path.
-fn has_link(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let is_link = |word: &str| {
-        let host = word.split_once('/').map(|(host, _)| host);
-        let is_host = |host: &str| {
-            let last = host.rsplit_once('.').map_or("", |(_, last)| last);
-            last.len() >= 2 && last.chars().all(char::is_alphabetic)
-        };
-        word.contains("://")
-            || word.contains("www.")
-            || ["mailto:", "tel:", "javascript:", "data:"]
-                .iter()
-                .any(|scheme| word.starts_with(scheme))
-            || host.is_some_and(is_host)
-    };
-    lower.split(' ').any(is_link)
 }
 
 impl fmt::Debug for BindingMessage {
@@ -242,68 +235,4 @@ impl From<BindingMessage> for String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_binding_message_is_one_line_of_ordinary_text() {
-        for text in [
-            "1234",
-            "W4SCT",
-            "Pay 12.50 EUR to Books & Co. for order 4/2",
-            "Deploy 4.2 to production",
-            "Überweisung an Jürgen",
-            "支払いを承認",
-            "Order 42 \u{1f4e6}\u{2728} \u{1f469}\u{200d}\u{1f4bb}",
-            "Yes and/or no, e.g. this",
-        ] {
-            let message = BindingMessage::parse(text).expect(text);
-            assert_eq!(message.as_str(), text);
-        }
-    }
-
-    #[test]
-    fn an_expiry_is_between_ten_seconds_and_that_of_the_application() {
-        let usual = LongestExpiry::default();
-        assert_eq!(usual.permitted(10), Some(Duration::from_secs(10)));
-        assert_eq!(usual.permitted(600), Some(Duration::from_secs(600)));
-        assert_eq!((usual.permitted(9), usual.permitted(601)), (None, None));
-        let day = LongestExpiry::of_seconds(86_400).unwrap();
-        assert_eq!(day.permitted(86_400), Some(Duration::from_secs(86_400)));
-        for seconds in [0, 9, 86_401, u32::MAX] {
-            assert_eq!(LongestExpiry::of_seconds(seconds), Err(LongestExpiryError));
-        }
-        let stored: Result<LongestExpiry, _> = serde_json::from_str("86401");
-        assert!(stored.is_err());
-    }
-
-    #[test]
-    fn line_ends_bidi_marks_links_length_and_foreign_digits_are_rejected() {
-        let long = "a".repeat(101);
-        let huge = "a".repeat(10_000);
-        for (text, error) in [
-            ("", BindingMessageError::Length),
-            (long.as_str(), BindingMessageError::Length),
-            (huge.as_str(), BindingMessageError::Length),
-            ("two\nlines", BindingMessageError::Unprintable),
-            ("two\r\nlines", BindingMessageError::Unprintable),
-            ("two\u{2028}lines", BindingMessageError::Unprintable),
-            ("tab\there", BindingMessageError::Unprintable),
-            (" 42", BindingMessageError::Unprintable),
-            ("42 ", BindingMessageError::Unprintable),
-            ("wide\u{3000}space", BindingMessageError::Unprintable),
-            ("pay \u{202e}05 EUR", BindingMessageError::Unprintable),
-            ("pay \u{2066}05 EUR", BindingMessageError::Unprintable),
-            ("zero\u{200b}width", BindingMessageError::Unprintable),
-            ("\u{660}\u{661}", BindingMessageError::Digit),
-            ("\u{ff11}\u{ff12}", BindingMessageError::Digit),
-            ("\u{1d7d9}2", BindingMessageError::Digit),
-            ("see https://evil.example", BindingMessageError::Link),
-            ("see WWW.evil.example", BindingMessageError::Link),
-            ("see evil.example/login", BindingMessageError::Link),
-            ("mailto:eve@evil.example", BindingMessageError::Link),
-        ] {
-            assert_eq!(BindingMessage::parse(text), Err(error), "{text:?}");
-        }
-    }
-}
+mod tests;

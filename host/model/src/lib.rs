@@ -9,6 +9,7 @@ pub mod approval;
 pub mod audit;
 pub mod authorization_details;
 pub mod backchannel;
+mod binding_text;
 pub mod bounded_cache;
 pub mod caller;
 pub mod certificate_name;

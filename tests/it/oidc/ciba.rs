@@ -2,12 +2,16 @@
 //! attack has the name of its line.
 
 mod bindings;
+mod bounds;
 mod details;
 mod fapi;
+mod indistinguishable;
 mod limits;
 mod polls;
+mod proofs;
 mod requests;
 mod signed;
+mod withdrawals;
 
 use assent::authenticator::enrolled::PendingRequest;
 use assent_test_macros::both_databases;
@@ -82,7 +86,7 @@ pub(super) async fn ask(
 }
 
 /// Asks for Ada, which the server accepts. Returns the `auth_req_id`.
-pub(super) async fn asked(
+pub async fn asked(
     host: &TestHost,
     ada: &TestUser,
     changes: &[(&str, Option<&str>)],

@@ -11,6 +11,7 @@ import {
   end,
   endedRequests,
   expired,
+  isSettling,
   mostDigits,
   needsNumber,
   openRequests,
@@ -310,7 +311,7 @@ export const requestActions = {
   /** @param {string} id */
   async submitNumber(id) {
     const item = find(id);
-    if (!item) return;
+    if (!item || isSettling(state, item, Date.now() / 1000)) return;
     if (item.number.length >= 2 || !needsNumber(item.request)) await decide(item, 'approve');
     else {
       const words = item.request.backchannel ? 'app-backchannel-digits' : 'app-request-both-digits';

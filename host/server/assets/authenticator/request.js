@@ -3,7 +3,15 @@
 
 import { notificationWords } from './account_notifications.js';
 import { keypad } from './keypad.js';
-import { endedRequests, mostDigits, needsNumber, openRequests, secondsLeft, shownRequest } from './requests.js';
+import {
+  endedRequests,
+  isSettling,
+  mostDigits,
+  needsNumber,
+  openRequests,
+  secondsLeft,
+  shownRequest,
+} from './requests.js';
 import { usable, withNotifications } from './state.js';
 import { phrase, text, timeLeft, timeOfDay } from './texts.js';
 import { button, complaint, el, joined, sign } from './view.js';
@@ -359,6 +367,7 @@ function reportAdvice(state, { request }) {
 function answerForm(state, item, act) {
   const { request } = item;
   const busy = item.phase === 'sending';
+  const isTooEarly = isSettling(state, item, state.now);
   const total = Math.max(1, request.expires_at - request.requested_at);
   const left = secondsLeft(item, state.now);
   const onsubmit = (/** @type {Event} */ event) => {
@@ -374,7 +383,11 @@ function answerForm(state, item, act) {
     el(
       'div',
       { key: 'actions', class: 'actions' },
-      el('button', { class: 'button primary', type: 'submit', disabled: busy }, text('app-request-approve')),
+      el(
+        'button',
+        { class: 'button primary', type: 'submit', disabled: busy || isTooEarly, 'data-part': 'approve' },
+        text('app-request-approve'),
+      ),
       button(text('app-request-deny'), () => act.deny(request.id, 'deny'), 'danger', { disabled: busy }),
     ),
     el(

@@ -297,7 +297,9 @@ export interface State {
   accounts: Map<string, Followed>;
   /** By the request's id. */
   requests: Map<string, Item>;
-  /** The request that the user selected from several, or uses. */
+  /** The request whose card the user sees, and since when, in seconds. */
+  appeared: { id: string; at: number } | null;
+  /** The request that the user selected from several or uses, or whose card must stay in place. */
   chosen: string | null;
   /** Whether the user wants the list of several requests. */
   listing: boolean;

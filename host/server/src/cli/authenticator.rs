@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 
-use crate::authenticator::enrolled::{Authenticator, PendingRequest};
+use crate::authenticator::enrolled::{Authenticator, PendingBackchannel, PendingRequest};
 use crate::authenticator::enrolment::PendingEnrolment;
 use crate::authenticator::exchange::NoResponse;
 use assent_admin_client::terminal;
 use assent_model::approval::MatchingNumber;
 use assent_model::id::ApprovalId;
+use assent_model::printable::line;
+
+/// The most bytes of a line about a request.
+const LONGEST_LINE: usize = 500;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
@@ -42,9 +46,13 @@ pub(super) enum AuthenticatorCommand {
         /// Approve with the number that the browser or the application shows.
         #[arg(long, value_name = "NUMBER", value_parser = matching_number)]
         number: Option<String>,
-        /// Approve a request without a browser and without a number.
+        /// Approve a request without a number. Specify a back-channel request with `--request`, or its message with
+        /// `--message`.
         #[arg(long)]
         approve: bool,
+        /// The message that the application shows. A request with another message is not approved.
+        #[arg(long, value_name = "TEXT", requires = "approve")]
+        message: Option<String>,
         /// Deny.
         #[arg(long)]
         deny: bool,
@@ -88,18 +96,101 @@ fn matching_number(text: &str) -> Result<String, &'static str> {
         )
 }
 
+/// How the user approves a request: with the number that the browser or the application shows, or after a look at the
+/// request itself.
+enum Confirmation {
+    Number(String),
+    /// `is_named`: whether the user named the request or its message.
+    Approve {
+        is_named: bool,
+    },
+}
+
 /// Returns the number of an approval; empty for a request without a number, and `None` to deny.
 fn number_of_approval(
     request: &PendingRequest,
-    number: Option<String>,
-    approve: bool,
+    given: Option<Confirmation>,
 ) -> anyhow::Result<Option<String>> {
-    match (request.has_number(), number) {
-        (false, Some(_)) => bail!("the request has no number; approve it with --approve"),
-        (true, None) if approve => bail!(
-            "the browser or the application shows a number; approve the request with --number"
-        ),
-        (_, number) => Ok(number.or_else(|| approve.then(String::new))),
+    Ok(match (request.has_number(), given) {
+        (_, None) => None,
+        (false, Some(Confirmation::Number(_))) => {
+            bail!("the request has no number; approve it with --approve")
+        }
+        (true, Some(Confirmation::Approve { .. })) => {
+            bail!(
+                "the browser or the application shows a number; approve the request with --number"
+            )
+        }
+        // The next request may be another one than the user expects.
+        (false, Some(Confirmation::Approve { is_named: false }))
+            if request.backchannel.is_some() =>
+        {
+            bail!(
+                "compare the request above with the application; then specify it with --request {}, or its message \
+                 with --message",
+                request.id
+            )
+        }
+        (false, Some(Confirmation::Approve { .. })) => Some(String::new()),
+        (true, Some(Confirmation::Number(number))) => Some(number),
+    })
+}
+
+/// Whether a pending request is a back-channel request with this message.
+fn has_message(request: &PendingRequest, message: &str) -> bool {
+    let shown = request.backchannel.as_ref();
+    shown.and_then(|shown| shown.message.as_deref()) == Some(message)
+}
+
+/// Prints what an approval of a back-channel request permits: the application, the account, the message, the scopes and
+/// the authorization details.
+fn print_backchannel(request: &PendingRequest, shown: &PendingBackchannel) {
+    let plain = |text: &str| line(text, LONGEST_LINE);
+    terminal::report_line(format_args!(
+        "{} asks for {}.",
+        plain(&request.application.name),
+        plain(&request.account)
+    ));
+    match &shown.message {
+        Some(message) => terminal::report_line(format_args!("Message: {}", plain(message))),
+        None if request.has_number() => {}
+        None => terminal::report_line(format_args!("The application sent no message.")),
+    }
+    for scope in &shown.scopes {
+        terminal::report_line(format_args!("  {}", plain(scope)));
+    }
+    print_details(request);
+}
+
+/// Prints the authorization details of a request.
+fn print_details(request: &PendingRequest) {
+    for detail in &request.details {
+        // A terminal shows the isolates of values as characters.
+        let detail = detail.replace(['\u{2068}', '\u{2069}'], "");
+        let detail = assent_model::printable::lines(&detail);
+        terminal::report_line(format_args!("  {detail}"));
+    }
+}
+
+/// Prints the outcome of a decision, and the details of the request.
+fn print_outcome(request: &PendingRequest, outcome: &str) {
+    match &request.action {
+        Some(action) => {
+            let action = assent_model::printable::lines(action);
+            terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
+        }
+        None if request.browser.is_empty() => terminal::report_line(format_args!(
+            "{outcome}: {} for {}",
+            request.account, request.application.name
+        )),
+        None => terminal::report_line(format_args!(
+            "{outcome}: {} on {} for {}",
+            request.account, request.browser, request.application.name
+        )),
+    }
+    // Those of a back-channel request are above.
+    if request.backchannel.is_none() {
+        print_details(request);
     }
 }
 
@@ -142,6 +233,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             request,
             number,
             approve,
+            message,
             deny: _,
             report,
             wait,
@@ -151,6 +243,10 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             if let Some(id) = request {
                 requests.retain(|pending| pending.id == id);
             }
+            if let Some(message) = &message {
+                requests.retain(|pending| has_message(pending, message));
+            }
+            let is_named = request.is_some() || message.is_some();
             let request = match requests.as_slice() {
                 [request] => request,
                 [] => bail!("no such request is pending"),
@@ -159,12 +255,19 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                     several.len()
                 ),
             };
-            let number = number_of_approval(request, number, approve)?;
+            if let Some(shown) = &request.backchannel {
+                print_backchannel(request, shown);
+            }
+            let given = match number {
+                Some(number) => Some(Confirmation::Number(number)),
+                None => approve.then_some(Confirmation::Approve { is_named }),
+            };
+            let number = number_of_approval(request, given)?;
             let outcome = match report {
                 true => authenticator.report(request).await?,
                 false => authenticator.decide(request, number.as_deref()).await?,
             };
-            report_decision(request, &outcome);
+            print_outcome(request, &outcome);
         }
         AuthenticatorCommand::QrSignIn { link, store } => {
             let authenticator = Authenticator::load(&store)?;

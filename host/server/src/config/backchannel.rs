@@ -23,8 +23,9 @@ pub struct Backchannel {
     /// Requests that reach the devices of one user, from all applications together. Each instance counts separately.
     /// Above the limit no device receives the request, and the application sees it expire.
     pub requests_per_user: Rate,
-    /// After a denial no device of this user receives a request of the same application for this time: `0s` to `1d`.
-    /// The application sees such a request expire.
+    /// After a denial or a report no device of this user receives a request of the same application for this time: `0s`
+    /// to `1d`. Five requests without an answer within this time have the same effect. The application sees such a
+    /// request expire.
     pub denial_pause: HumanDuration,
 }
 

@@ -108,7 +108,15 @@ pub async fn accept(
         chosen_number,
     };
     let interval = services.settings.oidc.backchannel.interval.get();
-    let outcome = request::ask_by_backchannel(services, &question, (&user, is_open), from).await?;
+    let outcome = request::ask_by_backchannel(services, &question, (&user, is_open), from).await;
+    if is_open && !matches!(outcome, Ok(RequestOutcome::Prompted(_))) {
+        // Only requests that reach the user count. Otherwise one application could use up the limit of all others.
+        services
+            .rate_limits
+            .backchannel_per_user
+            .take_back(&user.id);
+    }
+    let outcome = outcome?;
     match outcome {
         RequestOutcome::Prompted(_) | RequestOutcome::NotPrompted => {}
         RequestOutcome::NumberTaken if chosen_number.is_some() => {

@@ -4,3 +4,4 @@
 pub(crate) mod claim;
 pub(crate) mod device_authorization;
 pub(crate) mod request;
+pub(crate) mod withdrawal;

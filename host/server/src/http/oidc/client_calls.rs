@@ -179,8 +179,8 @@ fn note(
             | TokenError::TooManyFailures(_)
             | TokenError::TooMany(_),
         ) => return,
-        // The usual result of a poll would replace the other requests.
-        Some(TokenError::AuthorizationPending) => return,
+        // The usual results of a poll would replace the other requests.
+        Some(TokenError::AuthorizationPending | TokenError::SlowDown) => return,
         // Nothing is stored for unknown applications.
         Some(TokenError::InvalidClient { reason, .. }) if *reason == basic::UNKNOWN => return,
         _ => {}

@@ -82,6 +82,13 @@ pub(super) async fn result_of(
             Err(TokenError::ExpiredToken)
         }
         ApprovalStage::Approved { by, at } => {
+            let request = &with_current_scopes(&client.application, request)?;
+            // Each attempt calls the plugins. A client that polls once at a time never reaches this limit.
+            let _place = services
+                .rate_limits
+                .backchannel_claims
+                .hold(request.id)
+                .ok_or(TokenError::SlowDown)?;
             let authentication = by.authentication(at);
             let granted = request.details.granted();
             let details = details::selection(&client.application, &granted, requested_details)?;
@@ -93,6 +100,28 @@ pub(super) async fn result_of(
         )),
         _ => Err(TokenError::AccessDenied(
             "the user denied the request in the authenticator",
+        )),
+    }
+}
+
+/// Returns the request with those of its scopes that the application may still have. The user approved the others too,
+/// but an administrator took them from the application since then.
+fn with_current_scopes(
+    application: &Application,
+    request: &BackchannelRequest,
+) -> Result<BackchannelRequest, TokenError> {
+    let settings = &application.settings;
+    let mut scopes = request.scopes.both(&settings.scopes);
+    if !settings.grant_types.contains(&GrantType::RefreshToken) {
+        scopes = scopes.without(Scope::OfflineAccess);
+    }
+    match scopes.has(Scope::OpenId) {
+        true => Ok(BackchannelRequest {
+            scopes,
+            ..request.clone()
+        }),
+        false => Err(TokenError::AccessDenied(
+            "the application may not use the scope openid any more",
         )),
     }
 }
@@ -154,11 +183,7 @@ async fn grant(
     let claims = id_token_claims(services, application, request, &approved).await?;
     let now = services.now();
     let lifetime = services.settings.lifetimes.access_token.get();
-    let is_offline = request.scopes.has(Scope::OfflineAccess)
-        && application
-            .settings
-            .grant_types
-            .contains(&GrantType::RefreshToken);
+    let is_offline = request.scopes.has(Scope::OfflineAccess);
     let refresh_expiry = match is_offline {
         true => refresh_expiry(services, now),
         false => None,

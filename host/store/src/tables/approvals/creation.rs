@@ -158,7 +158,7 @@ enum SubjectOutcome {
     NotOpen,
     /// The subject has this request.
     Stored,
-    /// The same, but a denial has paused the application for the user.
+    /// The same, but a denial, a report or unanswered requests paused the application for the user.
     Paused,
 }
 
@@ -179,8 +179,7 @@ async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result
         (ApprovalSubject::Backchannel { id, .. }, None, Some(draft)) if *id == draft.request.id => {
             let (request, since) = (&draft.request, draft.paused_since);
             let application = &request.application;
-            let is_paused =
-                backchannel::was_denied(db, request.user_id, application, since).await?;
+            let is_paused = backchannel::is_paused(db, request.user_id, application, since).await?;
             backchannel::insert(db, request).await?;
             Ok(match is_paused {
                 true => SubjectOutcome::Paused,

@@ -44,7 +44,8 @@ pub struct BackchannelDraft {
     pub request: BackchannelRequest,
     /// The most open requests of the application for the user.
     pub most_open: u32,
-    /// A denial at this time or later pauses the application for the user: no device receives the request.
+    /// A denial or a report at this time or later pauses the application for the user: no device receives the request.
+    /// So do several requests without an answer.
     pub paused_since: Timestamp,
 }
 

@@ -86,6 +86,11 @@ async fn claim(
         ..
     } = grant;
     locks::lock_approver(db, session.approval).await?;
+    // A concurrent withdrawal of the approval waits, and then ends the session, or came first.
+    sql::query("UPDATE approvals SET state = state WHERE id = $1")
+        .bind(session.approval.to_string())
+        .execute(&mut *db)
+        .await?;
     let claimed: Option<(i64,)> = sql::query_as(
         "UPDATE backchannel_requests SET claimed_at = $2
          WHERE id = $1 AND claimed_at IS NULL

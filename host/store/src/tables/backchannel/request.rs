@@ -37,11 +37,9 @@ crate::engine::sql::row! {
 }
 
 impl BackchannelOutlineRow {
-    fn message(&self, id: &str) -> Result<Option<BindingMessage>> {
-        let message = self.binding_message.as_deref().map(BindingMessage::parse);
-        message
-            .transpose()
-            .map_err(|_| cell("backchannel_requests", "binding_message", id).unexpected())
+    /// The message as it was accepted, because the rules for messages may have changed since then.
+    fn message(&self) -> Option<BindingMessage> {
+        self.binding_message.clone().map(BindingMessage::of_stored)
     }
 
     fn scopes(&self, id: &str) -> Result<Scopes> {
@@ -82,7 +80,7 @@ impl BackchannelOutlineRow {
             },
             None => ApprovalSubject::Backchannel {
                 id: request,
-                message: self.message(id)?,
+                message: self.message(),
                 scopes,
                 binding: self.binding(id)?,
             },
@@ -101,7 +99,7 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
             user_id: parse(&row.user_id, place("user_id"))?,
             scopes: row.outline.scopes(&row.id)?,
             details: from_json(&row.authorization_details, place("authorization_details"))?,
-            message: row.outline.message(&row.id)?,
+            message: row.outline.message(),
             binding: row.outline.binding(&row.id)?,
             entered_code: row.outline.entered_code(&row.id)?,
             requested_at: moment(row.requested_at),
@@ -135,24 +133,31 @@ pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) ->
     Ok(())
 }
 
-/// Whether the user denied a request of this application at `since` or later.
-pub(crate) async fn was_denied(
+/// The most requests of an application that a user has not answered within the pause after a denial.
+const MOST_UNANSWERED: i64 = 5;
+
+/// Whether no device of the user receives further requests of this application. At `since` or later the user denied or
+/// reported one, or left several without an answer. The user is locked, so each instance counts the same requests.
+pub(crate) async fn is_paused(
     db: &mut Connection,
     user: UserId,
     application: &Did,
     since: Timestamp,
 ) -> Result<bool> {
     // A decision is not later than the expiry, which the index has.
-    Ok(sql::query(
-        "SELECT 1 FROM approvals
-         WHERE named_user = $1 AND expires_at >= $3 AND kind = 'backchannel' AND application_id = $2
-           AND state = 'denied' AND decided_at >= $3 LIMIT 1",
+    let (refused, unanswered): (i64, i64) = sql::query_as(
+        "SELECT COUNT(CASE WHEN decided_at >= $3 AND (state IN ('denied', 'reported') OR reported = 1) THEN 1 END),
+                COUNT(CASE WHEN requested_at >= $3 AND device_id IS NULL
+                            AND (user_id IS NOT NULL OR held_for IS NOT NULL) THEN 1 END)
+         FROM approvals
+         WHERE named_user = $1 AND expires_at >= $3 AND kind = 'backchannel' AND application_id = $2",
     )
     .bind(user.to_string())
     .bind(application.to_string())
     .bind(since.millis())
-    .exists(db)
-    .await?)
+    .fetch_one(db)
+    .await?;
+    Ok(refused > 0 || unanswered >= MOST_UNANSWERED)
 }
 
 impl Store {

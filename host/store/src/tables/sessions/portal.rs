@@ -7,6 +7,7 @@ use crate::engine::sql::Connection;
 use crate::tables::devices::enrolment_links;
 
 use crate::engine::rows::{cell, moment, parse};
+use crate::tables::backchannel::withdrawal;
 use crate::tables::sessions;
 use crate::tables::users::deprovisioning;
 use crate::{DeviceWrite, Result, Store, UserGuard, audit};
@@ -270,7 +271,8 @@ impl Store {
     }
 }
 
-/// Ends all sessions of a user except one: see [`Store::end_other_sessions_of`].
+/// Ends all sessions of a user except one, and the back-channel requests that could become sessions: see
+/// [`Store::end_other_sessions_of`].
 pub(crate) async fn end_sessions(
     db: &mut Connection,
     user: UserId,
@@ -278,6 +280,7 @@ pub(crate) async fn end_sessions(
     entry: &Entry,
     now: Timestamp,
 ) -> Result<SessionEnd> {
+    withdrawal::withdraw_of(db, user, now).await?;
     let open: Vec<(String,)> = sql::query_as(
         "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY sid",
     )

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::config::{Oidc, Rate, RateLimits};
-use assent_model::id::{DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId};
+use assent_model::id::{
+    BackchannelRequestId, DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId,
+};
 use assent_store::OpenSignIns;
 
 use keys::{BrowserKey, CallerKey, LimitKey, Network, TypedName};
@@ -46,6 +48,8 @@ const FAILED_REGISTRATIONS_PER_HOUR: u32 = 60;
 const TEST_SIGN_IN_WAITS: usize = 2;
 /// The largest number of concurrent calls of UserInfo and introspection about one token family that wait for plugins.
 const CLAIM_LOOKUPS: usize = 16;
+/// The largest number of concurrent attempts to receive the tokens of one back-channel request. One succeeds.
+const BACKCHANNEL_CLAIMS: usize = 4;
 /// The largest number of concurrent previews of claims of one caller.
 const PREVIEWS: usize = 4;
 /// The largest number of concurrent uploads of tables for an import. Each table is completely in memory.
@@ -117,6 +121,8 @@ pub struct RateLimiters {
     pub claims_views: Arc<ConcurrencyLimit<UserId>>,
     /// Calls of UserInfo and introspection with tokens of one family that wait for plugins.
     pub claim_lookups: Arc<ConcurrencyLimit<FamilyId>>,
+    /// Polls of one approved back-channel request that wait for plugins.
+    pub backchannel_claims: Arc<ConcurrencyLimit<BackchannelRequestId>>,
     /// Previews of one caller. They call the same plugins as sign-ins.
     pub previews: Arc<ConcurrencyLimit<CallerKey>>,
     /// The current test of a candidate plugin.
@@ -201,6 +207,7 @@ impl RateLimiters {
             event_streams: Arc::new(ConcurrencyLimit::new(EVENT_STREAMS)),
             claims_views: Arc::new(ConcurrencyLimit::new(1)),
             claim_lookups: Arc::new(ConcurrencyLimit::new(CLAIM_LOOKUPS)),
+            backchannel_claims: Arc::new(ConcurrencyLimit::new(BACKCHANNEL_CLAIMS)),
             previews: Arc::new(ConcurrencyLimit::new(PREVIEWS)),
             candidate: Arc::new(ConcurrencyLimit::new(1)),
             candidates: Limit::new("candidates", CANDIDATES),
