@@ -66,6 +66,14 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
             origins,
             Router::new().route("/oidc/backchannel", post(client_calls::ask)),
         ))
+        .merge(layers::called_by_applications(
+            services,
+            origins,
+            Router::new().route(
+                "/oidc/receipts/{id}",
+                get(client_calls::receipt).post(client_calls::receipt),
+            ),
+        ))
         .merge(layers::called_by_registrations(
             services,
             origins,

@@ -63,6 +63,9 @@ pub enum TokenError {
     /// No user with access to the application has the hint of a back-channel request (OpenID CIBA Core 1.0 section 13).
     #[error("no user of the application has this hint")]
     UnknownUser,
+    /// The application has no receipt with this identifier.
+    #[error("the application has no receipt with this id")]
+    UnknownReceipt,
     /// The message of a back-channel request is not acceptable.
     #[error("{0}")]
     InvalidBindingMessage(String),
@@ -112,6 +115,7 @@ impl TokenError {
             Self::ExpiredToken => "expired_token",
             Self::AccessDenied(_) => "access_denied",
             Self::UnknownUser => "unknown_user_id",
+            Self::UnknownReceipt => "not_found",
             Self::InvalidBindingMessage(_) => "invalid_binding_message",
             Self::TooManyFailures(_) | Self::TooMany(_) | Self::Busy => "temporarily_unavailable",
             Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",

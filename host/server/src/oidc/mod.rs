@@ -16,6 +16,7 @@ pub mod id_token_hint;
 pub mod introspection;
 pub mod parameters;
 pub mod pushed_request;
+pub mod receipts;
 pub mod registration;
 pub mod request_parts;
 pub mod revocation;

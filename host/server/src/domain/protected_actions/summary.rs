@@ -246,6 +246,11 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         | A::ActivateCertificate { .. }
         | A::WithdrawCertificate { .. } => credential(action, application),
         A::RotateSigningKeys { algorithm, now } => new_keys(*algorithm, *now),
+        A::RotateReceiptKeys { now: false } => Message::new("action-rotate-receipt-key"),
+        A::RotateReceiptKeys { now: true } => Message::new("action-rotate-receipt-key-now"),
+        A::RevokeReceiptKey { kid } => {
+            Message::new("action-revoke-receipt-key").text("key", unquoted(kid))
+        }
         A::RevokeSigningKey { kid } => Message::new("action-revoke-key").text("key", unquoted(kid)),
         A::ReloadPlugins | A::RollBackPlugins { .. } | A::TryComponent { .. } => plugins(action),
         A::ImportTable {

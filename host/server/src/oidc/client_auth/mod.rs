@@ -1,6 +1,6 @@
 //! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705). An application has one
-//! method, and the token endpoint accepts no other. Introspection and revocation also accept HTTP Basic from each
-//! application with a secret, because resource servers support no other method there.
+//! method, and the token endpoint accepts no other. Introspection, revocation and receipts also accept HTTP Basic
+//! from each application with a secret, because resource servers support no other method there.
 
 pub mod assertion;
 pub mod basic;
@@ -43,19 +43,22 @@ pub enum ClientEndpoint {
     PushedRequest,
     /// `/oidc/backchannel` (OpenID CIBA Core 1.0 section 7)
     Backchannel,
+    /// `/oidc/receipts/{id}`
+    Receipts,
 }
 
 impl ClientEndpoint {
     /// All endpoints.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Token,
         Self::Introspection,
         Self::Revocation,
         Self::PushedRequest,
         Self::Backchannel,
+        Self::Receipts,
     ];
 
-    /// The path.
+    /// The path; that of receipts is followed by the identifier of one.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Token => "/oidc/token",
@@ -63,6 +66,7 @@ impl ClientEndpoint {
             Self::Revocation => "/oidc/token/revocation",
             Self::PushedRequest => "/oidc/par",
             Self::Backchannel => "/oidc/backchannel",
+            Self::Receipts => "/oidc/receipts",
         }
     }
 
@@ -74,6 +78,7 @@ impl ClientEndpoint {
             Self::Revocation => "revocation_endpoint",
             Self::PushedRequest => "pushed_authorization_request_endpoint",
             Self::Backchannel => "backchannel_authentication_endpoint",
+            Self::Receipts => "receipts_endpoint",
         }
     }
 
@@ -88,7 +93,7 @@ impl ClientEndpoint {
             Self::Token | Self::PushedRequest | Self::Backchannel => {
                 method == ClientAuthMethod::ClientSecretBasic
             }
-            Self::Introspection | Self::Revocation => method.uses_secret(),
+            Self::Introspection | Self::Revocation | Self::Receipts => method.uses_secret(),
         }
     }
 }
