@@ -99,6 +99,7 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/oidc/token/revocation", SMALL),
     ("/oidc/par", SMALL),
     ("/oidc/backchannel", SMALL),
+    ("/oidc/receipts/{id}", TOKENS),
     ("/oidc/register", TOKENS),
     ("/oidc/register/{client_id}", TOKENS),
     (

@@ -122,6 +122,7 @@ fn expected(issuer: &str) -> Value {
         "authorization_response_iss_parameter_supported": true,
     });
     let backchannel = json!({
+        "receipts_endpoint": format!("{issuer}/receipts"),
         "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
         "backchannel_token_delivery_modes_supported": ["poll"],
         "backchannel_user_code_parameter_supported": false,
@@ -212,6 +213,7 @@ async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
         "revocation_endpoint": format!("{base}oidc/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{base}oidc/par"),
         "backchannel_authentication_endpoint": format!("{base}oidc/backchannel"),
+        "receipts_endpoint": format!("{base}oidc/receipts"),
     });
     assert_same(&document(&host).await, &expected);
 }

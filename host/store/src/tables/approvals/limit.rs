@@ -112,13 +112,17 @@ pub(super) fn free_number(
 }
 
 /// Whether the application may have another open request for the user. Requests that reach no device count too, because
-/// the application must not learn which ones do.
+/// the application must not learn which ones do. A request that the application withdrew counts until it would have
+/// expired, so that withdrawals do not prompt the user more often.
 fn has_backchannel_place(unexpired: &[UnexpiredRequest], draft: &BackchannelDraft) -> bool {
     let application = draft.request.application.to_string();
     let is_open = |other: &&UnexpiredRequest| {
         other.is_kind(RequestKind::Backchannel)
             && other.application_id.as_deref() == Some(application.as_str())
-            && matches!(other.state.as_str(), "requested" | "withdrawn" | "reported")
+            && matches!(
+                other.state.as_str(),
+                "requested" | "withdrawn" | "reported" | "cancelled"
+            )
     };
     let open = unexpired.iter().filter(is_open).count();
     u32::try_from(open).is_ok_and(|open| open < draft.most_open)
