@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
+use assent::authenticator::enrolled::PendingRequest;
 use assent_model::receipt::content::ReceiptAnswer;
 use assent_model::receipt::verification::Receipt;
 use assent_store::sql;
@@ -13,10 +14,10 @@ use tokio::process::Command;
 
 use super::{assent, assent_with, err, out};
 use crate::harness::{
-    Database, Run, TestHost, TestUser, Text, binary, free_port, in_time, parse_json, read_file,
-    write_file,
+    Database, Device, Run, TestHost, TestUser, Text, binary, free_port, in_time, parse_json,
+    read_file, write_file,
 };
-use crate::oidc::ciba::{pending, start};
+use crate::oidc::ciba::start;
 
 const MESSAGE: &str = "Deploy 4.2 to production";
 
@@ -52,6 +53,13 @@ const ASK: [&str; 7] = [
     "--credentials",
     "ask.toml",
 ];
+
+/// The only pending request of a device. It waits long enough for the start of the program.
+async fn pending(device: &Device) -> PendingRequest {
+    let mut requests = device.pending_requests(25).await;
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    requests.remove(0)
+}
 
 /// Asks for Ada with further arguments.
 async fn ask(folder: &Path, arguments: &[&str]) -> Output {

@@ -23,7 +23,7 @@ pub(super) const GRANT: &str = "urn:openid:params:grant-type:ciba";
 const SETTINGS: &str = "[oidc.backchannel]\ninterval = \"1s\"\n";
 
 /// Lets an application ask for users.
-pub async fn permit(host: &Admin, application: &Application) {
+pub(super) async fn permit(host: &Admin, application: &Application) {
     let path = format!("/applications/{}", application.id);
     let grants = json!(["authorization_code", "refresh_token", GRANT]);
     let changes = json!({"grant_types": grants});
@@ -107,7 +107,7 @@ pub(super) async fn poll_error(host: &TestHost, ada: &TestUser, auth_req_id: &st
 }
 
 /// The only pending request of a device.
-pub async fn pending(device: &Device) -> PendingRequest {
+pub(super) async fn pending(device: &Device) -> PendingRequest {
     let mut requests = device.pending_requests(5).await;
     assert_eq!(requests.len(), 1, "{requests:?}");
     requests.remove(0)

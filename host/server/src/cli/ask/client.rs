@@ -129,6 +129,9 @@ pub(super) struct AcceptedRequest {
     auth_req_id: String,
     expires_in: u64,
     interval: Option<u64>,
+    /// The digits that the user types on the device, if the application has the binding `typed`. The member is one of
+    /// this server.
+    pub(super) binding_number: Option<String>,
 }
 
 impl AcceptedRequest {

@@ -49,14 +49,14 @@ impl ReceiptFile {
     pub(super) fn write(mut self, receipt: &str) -> anyhow::Result<()> {
         let written = writeln!(self.file, "{receipt}")
             .and_then(|()| self.file.sync_all())
-            .and_then(|()| std::fs::hard_link(&self.part, &self.path));
+            .and_then(|()| std::fs::rename(&self.part, &self.path));
         written.with_context(|| self.path.display().to_string())
     }
 }
 
 impl Drop for ReceiptFile {
     fn drop(&mut self) {
-        // A file that remains is empty, or a copy of the receipt.
+        // After a success it has its other name.
         let _ = std::fs::remove_file(&self.part);
     }
 }

@@ -172,6 +172,12 @@ async fn ask(arguments: &Ask) -> anyhow::Result<Outcome> {
         terminal::harmless(question.user),
         terminal::harmless(question.message)
     ));
+    if let Some(number) = &request.binding_number {
+        terminal::note(format_args!(
+            "The user types this number on the device: {}",
+            terminal::harmless(number)
+        ));
+    }
     let approval = match wait(&client, &request, &mut interruption).await {
         Ok(Ended::Approved(approval)) => approval,
         Ok(Ended::Otherwise(outcome)) => return Ok(outcome),

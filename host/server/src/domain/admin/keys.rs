@@ -6,11 +6,11 @@ use tracing::Instrument;
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Planned};
 use super::{AdminError, Result};
-use crate::domain::{InternalError, Services};
 use crate::domain::admin::execution::Execution;
 use crate::domain::keys::signing_keys;
 use crate::domain::keys::signing_keys::{RevocationOutcome, Takeover};
 use crate::domain::protected_actions::ProtectedAction;
+use crate::domain::{InternalError, Services};
 use assent_model::administration::Permission;
 use assent_model::key::{KeyStage, SigningAlgorithm, SigningKeyKind, SigningPurpose};
 use assent_store::StoreError;
@@ -68,13 +68,9 @@ impl AdminCommand for RotateSigningKeys {
         };
         let mut is_changed = false;
         for purpose in plan.purposes(recorder.services) {
-            let (_, changed) = signing_keys::rotate_and_compare(
-                recorder.services,
-                purpose,
-                takeover,
-                recorder.by,
-            )
-            .await?;
+            let (_, changed) =
+                signing_keys::rotate_and_compare(recorder.services, purpose, takeover, recorder.by)
+                    .await?;
             is_changed |= changed;
         }
         Ok(Execution::Done(is_changed))
