@@ -95,7 +95,7 @@ async fn an_approval_exits_with_0_and_has_a_receipt() {
     let arguments = ["--receipt", "deploy.jws", "--json"];
     let approved = asked(&host, &ada, &arguments, true).await;
     assert_eq!(approved.status.code(), Some(0), "{approved:?}");
-    let outcome: Value = parse_json(&out(&approved));
+    let outcome: Value = parse_json(out(&approved));
     assert_eq!(outcome["outcome"], "approved", "{outcome}");
     let file = host.folder().join("deploy.jws");
     let mode = std::fs::metadata(&file)
@@ -143,7 +143,7 @@ async fn a_request_without_an_answer_exits_with_2() {
     let arguments = ["--expires", "10s", "--json"];
     let (expired, ()) = tokio::join!(ask(host.folder(), &arguments), expire);
     assert_eq!(expired.status.code(), Some(2), "{expired:?}");
-    let outcome: Value = parse_json(&out(&expired));
+    let outcome: Value = parse_json(out(&expired));
     assert_eq!(outcome, json!({"outcome": "expired"}));
 }
 
@@ -230,7 +230,7 @@ async fn a_tampered_receipt_is_no_success() {
     let arguments = ["--receipt", "deploy.jws", "--json"];
     let refused = asked(&host, &ada, &arguments, true).await;
     assert_eq!(refused.status.code(), Some(3), "{refused:?}");
-    let outcome: Value = parse_json(&out(&refused));
+    let outcome: Value = parse_json(out(&refused));
     assert_eq!(outcome["outcome"], "error", "{outcome}");
     let message = outcome["message"].text();
     assert!(message.contains("the receipt is not valid"), "{message}");
@@ -251,7 +251,7 @@ async fn errors_exit_with_3_and_say_what_to_do() {
         assert_eq!(refused.status.code(), Some(3), "{arguments:?}: {refused:?}");
         assert!(err(&refused).contains(message), "{message}: {refused:?}");
         if arguments.contains(&"--json") {
-            let outcome: Value = parse_json(&out(&refused));
+            let outcome: Value = parse_json(out(&refused));
             assert_eq!(outcome["error"], code, "{outcome}");
         }
     };

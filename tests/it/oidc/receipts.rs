@@ -4,7 +4,7 @@ use assent_model::receipt::content::{ReceiptAnswer, ReceiptSubject};
 use assent_model::receipt::verification::Proof;
 use assent_model::secret::Digest;
 use assent_test_macros::both_databases;
-use reqwest::{Method, StatusCode};
+use reqwest::{Method, StatusCode, Url};
 use serde_json::{Value, json};
 
 use super::ciba::{approved, ask, asked, pending, permit, poll, start, start_with};
@@ -125,27 +125,28 @@ async fn only_the_authenticated_application_reads_a_receipt() {
     assert!(wrong.headers().contains_key("www-authenticate"));
     for (query, status, error) in [
         (
-            json!({"client_id": client}),
+            vec![("client_id", client.as_str())],
             StatusCode::UNAUTHORIZED,
             "invalid_client",
         ),
-        (json!({}), StatusCode::BAD_REQUEST, "invalid_request"),
+        (Vec::new(), StatusCode::BAD_REQUEST, "invalid_request"),
         // An address is written to logs.
         (
-            json!({"client_id": client, "client_secret": secret}),
+            vec![("client_id", client), ("client_secret", secret)],
             StatusCode::BAD_REQUEST,
             "invalid_request",
         ),
         (
-            json!({"client_id": client, "client_assertion": "x"}),
+            vec![("client_id", client), ("client_assertion", "x")],
             StatusCode::BAD_REQUEST,
             "invalid_request",
         ),
     ] {
-        let answer = http_client().get(&url).query(&query).response().await;
-        assert_eq!(answer.status(), status, "{query}");
+        let named = Url::parse_with_params(&url, &query).expect("a URL");
+        let answer = http_client().get(named).response().await;
+        assert_eq!(answer.status(), status, "{query:?}");
         let answer: Value = answer.read_json().await;
-        assert_eq!(answer["error"], error, "{query}: {answer}");
+        assert_eq!(answer["error"], error, "{query:?}: {answer}");
     }
     // A token of the user or of the application is no credential here.
     let tokens = approved(&host, &ada, &[]).await;
@@ -155,8 +156,8 @@ async fn only_the_authenticated_application_reads_a_receipt() {
     assert_eq!(answer["error"], "invalid_client", "{answer}");
     // A public application only names itself, so it never had such a request.
     let native = host.native_application().await;
-    let public = http_client().get(&url).query(&[("client_id", &native.id)]);
-    let answer: Value = public.response().await.read_json().await;
+    let named = Url::parse_with_params(&url, [("client_id", &native.id)]).expect("a URL");
+    let answer: Value = http_client().get(named).response().await.read_json().await;
     assert_eq!(answer["error"], "unauthorized_client", "{answer}");
     let path = format!("/applications/{client}");
     host.admin_ok(Method::PATCH, &path, json!({"enabled": false}))

@@ -1,7 +1,7 @@
 //! The end of a request that its application withdraws, by the revocation of its `auth_req_id`.
 
 use assent_test_macros::both_databases;
-use reqwest::StatusCode;
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::{approved, ask, asked, pending, permit, poll_error, post, start};
@@ -28,6 +28,8 @@ async fn a_withdrawn_request_disappears_from_the_devices(database: Database) {
     // A second withdrawal changes nothing.
     let (status, _) = revoke(&host, &ada.application, &auth_req_id).await;
     assert_eq!(status, StatusCode::OK);
+    // The overview records the ends of requests.
+    host.admin_ok(Method::GET, "/overview", Value::Null).await;
     let ended = entries(&host, "event=sign-in.cancelled").await;
     assert_eq!(ended.len(), 1, "{ended:?}");
     assert_eq!(ended[0]["detail"]["request"], request.id.to_string());
