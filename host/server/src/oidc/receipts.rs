@@ -1,8 +1,8 @@
 //! The receipt endpoint: an application reads the receipts of its own back-channel requests, as evidence.
 //!
-//! Only an approval has a receipt here. A denial is an error of the token endpoint, and a report must look like a request
-//! that expired, so neither has one. The receipts of sign-ins and of protected actions name the address, the browser and
-//! the login name, and are for administrators only.
+//! Only an approval has a receipt here. A denial is an error of the token endpoint, and a report must look like a
+//! request that expired, so neither has one. The receipts of sign-ins and of protected actions name the address, the
+//! browser and the login name, and are for administrators only.
 
 use serde::Serialize;
 

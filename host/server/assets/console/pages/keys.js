@@ -80,8 +80,8 @@ export async function keys({ may, reload }) {
   const revoke = async (/** @type {Schema<'SigningKey'>} */ { kid, purpose }) => {
     const text =
       purpose === 'receipt'
-        ? 'Revoke only if this key may be compromised: a receipt that it signed is valid only together with its entry ' +
-          'in the audit log. Another key signs.'
+        ? 'Revoke only if this key may be compromised: a receipt that it signed is valid only together with its ' +
+          'entry in the audit log. Another key signs.'
         : 'Revoke only if this key may be compromised: all tokens it signed stop working. Another key signs.';
     if (!(await ask('Revoke this key?', text, 'Revoke it'))) return;
     await post('/keys/{kid}/revoke', { kid });

@@ -7,8 +7,8 @@ use assent_model::clock::Timestamp;
 use assent_model::id::BackchannelRequestId;
 
 impl Store {
-    /// Ends a request that its application withdraws. A pending one disappears from the devices, and an approved one can
-    /// no longer be claimed. Returns `false` if the application received its tokens before, or the request does not
+    /// Ends a request that its application withdraws. A pending one disappears from the devices, and an approved one
+    /// can no longer be claimed. Returns `false` if the application received its tokens before, or the request does not
     /// exist; then nothing happens.
     pub async fn withdraw_backchannel_request(
         &self,
