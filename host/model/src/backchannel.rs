@@ -39,7 +39,7 @@ pub struct BackchannelRequest {
     pub requested_at: Timestamp,
     /// The expiry of the request.
     pub expires_at: Timestamp,
-    /// Whether the application has received its tokens. An `auth_req_id` is single use.
+    /// Whether the application has received its tokens, or withdrew the request. An `auth_req_id` is single use.
     pub is_claimed: bool,
 }
 

@@ -550,7 +550,7 @@ CREATE TABLE backchannel_requests (
     asked_at        BIGINT,
     requested_at    BIGINT NOT NULL,
     expires_at      BIGINT NOT NULL,
-    -- When the application received its tokens, which succeeds once.
+    -- When the application received its tokens, or withdrew the request. Either succeeds once, and excludes the other.
     claimed_at      BIGINT,
     CHECK ((user_code IS NULL) = (asked_at IS NULL)),
     CHECK (user_code IS NULL OR binding_message IS NULL)
@@ -734,6 +734,8 @@ CREATE TABLE receipts (
     -- without names. The erasure of such a user deletes the row, because the signed text has the name.
     about_user TEXT,
     names      TEXT,
+    -- The application that may read the receipt: the one whose back-channel request the user approved. NULL for all others.
+    application_id TEXT,
     decided_at BIGINT NOT NULL,
     -- The receipt: a JWS in the compact form.
     receipt    TEXT   NOT NULL

@@ -101,6 +101,7 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/oidc/par", SMALL),
     ("/oidc/backchannel", SMALL),
     ("/oidc/device_authorization", SMALL),
+    ("/oidc/receipts/{id}", TOKENS),
     ("/oidc/register", TOKENS),
     ("/oidc/register/{client_id}", TOKENS),
     (

@@ -224,6 +224,7 @@ async fn a_cross_site_page_cannot_exhaust_token_endpoint_limits() {
         "/oidc/par",
         "/oidc/backchannel",
         "/oidc/device_authorization",
+        "/oidc/receipts/0",
         "/oidc/register",
         "/oidc/token/introspection",
     ] {

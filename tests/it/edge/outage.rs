@@ -35,6 +35,7 @@ async fn every_api_reports_a_database_outage_as_retryable() {
         "/oidc/par",
         "/oidc/backchannel",
         "/oidc/device_authorization",
+        "/oidc/receipts/0",
     ] {
         let form = [
             ("grant_type", "authorization_code"),

@@ -11,6 +11,7 @@ mod polls;
 mod proofs;
 mod requests;
 mod signed;
+mod withdrawal;
 mod withdrawals;
 
 use assent::authenticator::enrolled::PendingRequest;

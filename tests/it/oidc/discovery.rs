@@ -124,6 +124,7 @@ fn expected(issuer: &str) -> Value {
         "authorization_response_iss_parameter_supported": true,
     });
     let backchannel = json!({
+        "receipts_endpoint": format!("{issuer}/receipts"),
         "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
         "backchannel_token_delivery_modes_supported": ["poll"],
         "backchannel_authentication_request_signing_alg_values_supported": [
@@ -218,6 +219,7 @@ async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
         "pushed_authorization_request_endpoint": format!("{base}oidc/par"),
         "backchannel_authentication_endpoint": format!("{base}oidc/backchannel"),
         "device_authorization_endpoint": format!("{base}oidc/device_authorization"),
+        "receipts_endpoint": format!("{base}oidc/receipts"),
     });
     assert_same(&document(&host).await, &expected);
 }

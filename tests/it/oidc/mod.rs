@@ -28,6 +28,7 @@ mod logout;
 mod native;
 mod parameters;
 mod pushed_requests;
+mod receipts;
 mod recent_requests;
 pub mod refresh;
 mod registration;

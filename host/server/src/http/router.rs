@@ -76,6 +76,14 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
                 post(client_calls::authorize_device),
             ),
         ))
+        .merge(layers::called_by_applications(
+            services,
+            origins,
+            Router::new().route(
+                "/oidc/receipts/{id}",
+                get(client_calls::receipt).post(client_calls::receipt),
+            ),
+        ))
         .merge(layers::called_by_registrations(
             services,
             origins,

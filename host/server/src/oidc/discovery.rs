@@ -54,6 +54,7 @@ pub fn document(services: &Services) -> Value {
         "introspection_endpoint": format!("{issuer}/token/introspection"),
         "revocation_endpoint": format!("{issuer}/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{issuer}/par"),
+        "receipts_endpoint": format!("{issuer}/receipts"),
         "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
         "device_authorization_endpoint": format!("{issuer}/device_authorization"),
         "backchannel_token_delivery_modes_supported": ["poll"],

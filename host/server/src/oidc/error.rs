@@ -66,6 +66,9 @@ pub enum TokenError {
     /// The `login_hint_token` of a back-channel request has expired (OpenID CIBA Core 1.0 section 13).
     #[error("the login_hint_token has expired")]
     ExpiredLoginHintToken,
+    /// The application has no receipt with this identifier.
+    #[error("the application has no receipt with this id")]
+    UnknownReceipt,
     /// The message of a back-channel request is not acceptable.
     #[error("{0}")]
     InvalidBindingMessage(String),
@@ -116,6 +119,7 @@ impl TokenError {
             Self::AccessDenied(_) => "access_denied",
             Self::UnknownUser => "unknown_user_id",
             Self::ExpiredLoginHintToken => "expired_login_hint_token",
+            Self::UnknownReceipt => "not_found",
             Self::InvalidBindingMessage(_) => "invalid_binding_message",
             Self::TooManyFailures(_) | Self::TooMany(_) | Self::Busy => "temporarily_unavailable",
             Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",

@@ -18,6 +18,7 @@ pub mod id_token_hint;
 pub mod introspection;
 pub mod parameters;
 pub mod pushed_request;
+pub mod receipts;
 pub mod registration;
 mod request_jwt;
 pub mod request_parts;

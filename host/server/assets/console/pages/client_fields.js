@@ -336,6 +336,7 @@ const adminScopes = () =>
         ['admin:users', 'manage users and accounts'],
         ['admin:applications', 'manage applications'],
         ['admin:audit', 'read the audit log'],
+        ['admin:receipts', 'read receipts'],
         ['admin:operate', 'rotate keys, reload plugins'],
       ],
       { codes: true },

@@ -1,15 +1,15 @@
 //! The endpoints that applications call themselves: token, introspection, revocation, pushed requests, back-channel
-//! requests, device authorization requests.
+//! requests, device authorization requests, receipts.
 
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::header::{
     ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, RequestExt};
 use serde_json::json;
@@ -33,17 +33,36 @@ use crate::oidc::request_parts::{named_client, parts_of};
 use crate::oidc::tokens::{Presented, PresentedText};
 use crate::oidc::{
     backchannel_authentication, device_authorization, grant, introspection, pushed_request,
-    revocation,
+    receipts, revocation,
 };
 use assent_model::id::Did;
 
+/// The key set of receipts, which anyone may read.
+const RECEIPT_KEYS: &str = "/oidc/receipts/keys";
+/// Parameters with credentials. An address with one would be written to logs.
+const CREDENTIALS: [&str; 2] = ["client_secret", "client_assertion"];
+
 fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
+    if is_receipt(path) {
+        return Some(ClientEndpoint::Receipts);
+    }
     ClientEndpoint::ALL
         .into_iter()
+        .filter(|endpoint| *endpoint != ClientEndpoint::Receipts)
         .find(|endpoint| endpoint.path() == path)
 }
 
-/// A form that an application posted, with the application, which the form authenticates.
+/// Whether the path is that of one receipt.
+pub(crate) fn is_receipt(path: &str) -> bool {
+    let base = ClientEndpoint::Receipts.path();
+    let id = path
+        .strip_prefix(base)
+        .and_then(|rest| rest.strip_prefix('/'));
+    path != RECEIPT_KEYS && id.is_some_and(|id| !id.is_empty() && !id.contains('/'))
+}
+
+/// A form that an application posted, with the application, which the form authenticates. A request with GET has its
+/// parameters in the query, and its credentials in the `Authorization` header or in the certificate of the connection.
 pub(crate) struct AuthenticatedForm {
     client: AuthenticatedClient,
     parameters: Parameters,
@@ -93,6 +112,10 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             .extract_parts_with_state::<Option<ClientCertificate>, _>(services)
             .await;
         let certificate = certificate.map_err(IntoResponse::into_response)?;
+        let query = match *request.method() {
+            Method::GET | Method::HEAD => Some(request.uri().query().unwrap_or("").to_owned()),
+            _ => None,
+        };
         let is_form = is_form(request.headers());
         let headers = CredentialHeaders::of(request.headers());
         let has_proof = !headers.proofs.is_empty();
@@ -106,15 +129,10 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             .await
             .map_err(IntoResponse::into_response)?;
         let called = async {
-            if !is_form {
-                let expected = "the body must be application/x-www-form-urlencoded".to_owned();
-                return Err(TokenError::InvalidRequest(expected));
-            }
-            let parameters = Parameters::parse(&body)
-                .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-            parameters
-                .refuse_repeated()
-                .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+            let parameters = match &query {
+                Some(query) => parameters_of_query(query)?,
+                None => parameters_of_form(is_form, &body)?,
+            };
             let call = ClientAuthRequest {
                 endpoint,
                 from,
@@ -130,7 +148,8 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                     .and_then(|text| PresentedText::token(services, text)),
                 ClientEndpoint::PushedRequest
                 | ClientEndpoint::Backchannel
-                | ClientEndpoint::DeviceAuthorization => None,
+                | ClientEndpoint::DeviceAuthorization
+                | ClientEndpoint::Receipts => None,
             };
             let authenticated = client_auth::authenticate(services, call, text).await;
             if let Err(error) = &authenticated {
@@ -158,6 +177,34 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             .await
             .map_err(|error| with_nonce(services, has_proof, error_response(services, &error)))
     }
+}
+
+fn parameters_of_form(is_form: bool, body: &[u8]) -> Result<Parameters, TokenError> {
+    if !is_form {
+        let expected = "the body must be application/x-www-form-urlencoded".to_owned();
+        return Err(TokenError::InvalidRequest(expected));
+    }
+    unrepeated_parameters(body)
+}
+
+/// Returns the parameters of a request with GET, which has no credentials in its address (RFC 6749 section 2.3.1).
+fn parameters_of_query(query: &str) -> Result<Parameters, TokenError> {
+    let parameters = unrepeated_parameters(query.as_bytes())?;
+    match CREDENTIALS.into_iter().find(|name| parameters.has(name)) {
+        Some(name) => Err(TokenError::InvalidRequest(format!(
+            "{name} must not be in the address; send it in the body, with POST"
+        ))),
+        None => Ok(parameters),
+    }
+}
+
+fn unrepeated_parameters(text: &[u8]) -> Result<Parameters, TokenError> {
+    let parameters =
+        Parameters::parse(text).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+    parameters
+        .refuse_repeated()
+        .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+    Ok(parameters)
 }
 
 /// Notes a request for the administrator of the application that it names. Failures of this server are not its own.
@@ -374,6 +421,7 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
         | TokenError::ExpiredToken
         | TokenError::AccessDenied(_)
         | TokenError::UnknownUser
+        | TokenError::UnknownReceipt
         | TokenError::InvalidBindingMessage(_)
         | TokenError::ExpiredLoginHintToken
         | TokenError::UnauthorizedClient
@@ -394,7 +442,8 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
                 ),
                 ClientEndpoint::Token
                 | ClientEndpoint::Introspection
-                | ClientEndpoint::Revocation => tracing::info!(
+                | ClientEndpoint::Revocation
+                | ClientEndpoint::Receipts => tracing::info!(
                     %application, error = code, description,
                     "token request rejected"
                 ),
@@ -457,6 +506,18 @@ pub(crate) async fn revoke(
     }
 }
 
+/// `GET` and `POST /oidc/receipts/{id}`. Clients that authenticate in the body use POST.
+pub(crate) async fn receipt(
+    State(services): State<Arc<Services>>,
+    Path(id): Path<String>,
+    called: AuthenticatedForm,
+) -> Response {
+    match receipts::read(&services, &called.client, &id).await {
+        Ok(receipt) => never_stored(Json(receipt).into_response()),
+        Err(error) => error_response(&services, &error),
+    }
+}
+
 /// Returns the error response (RFC 6749 section 5.2).
 fn error_response(services: &Services, error: &TokenError) -> Response {
     let mut description = error.to_string();
@@ -468,6 +529,7 @@ fn error_response(services: &Services, error: &TokenError) -> Response {
             return rate_limits::too_many_calls("back-channel requests", *exhausted);
         }
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
+        TokenError::UnknownReceipt => StatusCode::NOT_FOUND,
         TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         TokenError::Internal(cause) => {
             description = fault_in_words(services, "an application's request failed", cause);

@@ -7,7 +7,7 @@ use axum::response::Response;
 
 use crate::domain::Services;
 use crate::domain::operations::traffic::request_metrics::EndpointGroup;
-use crate::http::oidc::registration;
+use crate::http::oidc::{client_calls, registration};
 
 /// A request with a response that the metrics count.
 pub(crate) struct MeasuredRequest {
@@ -38,6 +38,8 @@ fn endpoint(path: &str) -> EndpointGroup {
         "/oidc/par" => EndpointGroup::PushedRequest,
         "/oidc/backchannel" => EndpointGroup::Backchannel,
         "/oidc/device_authorization" => EndpointGroup::DeviceAuthorization,
+        // Only applications with back-channel requests have receipts.
+        path if client_calls::is_receipt(path) => EndpointGroup::Backchannel,
         "/oidc/token" => EndpointGroup::Token,
         "/oidc/token/introspection" => EndpointGroup::Introspection,
         "/oidc/token/revocation" => EndpointGroup::Revocation,
@@ -86,6 +88,9 @@ mod tests {
         for (path, group) in [
             ("/oidc/token", EndpointGroup::Token),
             ("/oidc/auth", EndpointGroup::Authorization),
+            ("/oidc/receipts/x", EndpointGroup::Backchannel),
+            ("/oidc/receipts/keys", EndpointGroup::Discovery),
+            ("/oidc/receipts/", EndpointGroup::Other),
             ("/oidc/register", EndpointGroup::Registration),
             ("/oidc/register/did:key:x", EndpointGroup::Registration),
             ("/oidc/registered", EndpointGroup::Other),

@@ -232,6 +232,7 @@ async fn grant(
     let refresh_token = refresh_expiry
         .map(|expires_at| issue_refresh(services, client, family, 0, epoch, expires_at))
         .transpose()?;
+    let receipts = !services.settings.receipts.retention.is_zero();
     let session_state = id_token::session_state(application, &claims);
     let id_token = id_token::issue(services, application, claims, access_token.expose()).await?;
     Ok(TokenResponse {
@@ -243,6 +244,7 @@ async fn grant(
         scope: request.scopes.to_string(),
         authorization_details: details::elements(&request.details.granted(), details),
         session_state,
+        receipt_id: receipts.then(|| approval.to_string()),
     })
 }
 

@@ -143,7 +143,8 @@ fn is_open(other: &UnexpiredRequest) -> bool {
 }
 
 /// Whether the application may have another open request for the user. Requests that reach no device count too, because
-/// the application must not learn which ones do.
+/// the application must not learn which ones do. A request that the application withdrew counts until it would have
+/// expired, so that withdrawals do not prompt the user more often.
 fn has_backchannel_place(
     unexpired: &[UnexpiredRequest],
     draft: &BackchannelDraft,
@@ -153,7 +154,7 @@ fn has_backchannel_place(
     let is_counted = |other: &&UnexpiredRequest| {
         other.is_kind(kind)
             && other.application_id.as_deref() == Some(application.as_str())
-            && is_open(other)
+            && (is_open(other) || other.state == "cancelled")
     };
     let open = unexpired.iter().filter(is_counted).count();
     u32::try_from(open).is_ok_and(|open| open < draft.most_open)

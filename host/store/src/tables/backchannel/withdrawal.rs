@@ -1,14 +1,14 @@
 //! The withdrawal of back-channel requests that no application has claimed: pending, held or approved. The application
-//! sees them expire.
+//! sees them expire, or withdraws one itself.
 
-use crate::Result;
 use crate::engine::rows::{cell, parse};
 use crate::engine::sql::Connection;
 use crate::engine::{deferred, sql};
 use crate::tables::approvals::delivery;
+use crate::{Result, Store};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
-use assent_model::id::UserId;
+use assent_model::id::{BackchannelRequestId, UserId};
 
 /// The condition for an approved back-channel request without tokens.
 macro_rules! is_unclaimed {
@@ -23,6 +23,43 @@ pub(crate) use is_unclaimed;
 
 /// The rows that a statement withdrew: each approval with its user, if devices received it.
 type Withdrawn = Vec<(String, Option<String>)>;
+
+impl Store {
+    /// Ends a request that its application withdraws. A pending one disappears from the devices, and an approved one
+    /// can no longer be claimed. Returns `false` if the application received its tokens before, or the request does not
+    /// exist; then nothing happens.
+    pub async fn withdraw_backchannel_request(
+        &self,
+        id: BackchannelRequestId,
+        now: Timestamp,
+    ) -> Result<bool> {
+        self.write((), move |db, ()| {
+            Box::pin(async move {
+                let withdrawn = sql::query(
+                    "UPDATE backchannel_requests SET claimed_at = $2 WHERE id = $1 AND claimed_at IS NULL",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .execute(&mut *db)
+                .await?;
+                if withdrawn == 0 {
+                    return Ok(false);
+                }
+                let pending: Withdrawn = sql::query_as(
+                    "UPDATE approvals SET state = 'cancelled', decided_at = $2, held_for = NULL
+                     WHERE backchannel_id = $1 AND state = 'requested' RETURNING id, user_id",
+                )
+                .bind(id.to_string())
+                .bind(now.millis())
+                .fetch_all(&mut *db)
+                .await?;
+                notify(db, pending).await?;
+                Ok(true)
+            })
+        })
+        .await
+    }
+}
 
 /// Withdraws the unclaimed requests of a user, of all applications.
 pub(crate) async fn withdraw_of(db: &mut Connection, user: UserId, now: Timestamp) -> Result<()> {
