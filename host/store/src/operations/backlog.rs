@@ -19,6 +19,8 @@ pub struct Backlog {
 pub struct Backlogs {
     /// Logout tokens.
     pub logouts: Backlog,
+    /// Results of back-channel requests, since the decision or the expiry.
+    pub results: Backlog,
     /// Emails with invitations.
     pub invitations: Backlog,
     /// Approval requests that no channel has received yet, without those that a cooldown holds.
@@ -42,12 +44,16 @@ const BACKLOGS: &str = "SELECT
        WHERE a.expires_at > $1 AND d.leased_until < $1),
     (SELECT COUNT(*) FROM (SELECT 1 FROM reports WHERE settled_at IS NULL LIMIT 10000) AS r),
     (SELECT MIN(reported_at) FROM (SELECT reported_at FROM reports WHERE settled_at IS NULL ORDER BY id LIMIT 1) AS r),
+    (SELECT COUNT(*) FROM (SELECT 1 FROM backchannel_deliveries WHERE due_at <= $1 LIMIT 10000) AS b),
+    (SELECT MIN(due_at) FROM backchannel_deliveries WHERE due_at <= $1),
     (SELECT MIN(last) FROM (SELECT MAX(expires_at) AS last FROM saml_keys GROUP BY application_id) AS k)";
 
 impl Store {
     /// The pending deliveries, and the first expiry of a SAML certificate.
     pub async fn backlogs(&self, now: Timestamp) -> Result<Backlogs> {
         type Row = (
+            i64,
+            Option<i64>,
             i64,
             Option<i64>,
             i64,
@@ -71,6 +77,8 @@ impl Store {
             dispatch,
             reports,
             report,
+            results,
+            result,
             certificates,
         ) = row;
         let backlog = |waiting: i64, oldest: Option<i64>| Backlog {
@@ -79,6 +87,7 @@ impl Store {
         };
         Ok(Backlogs {
             logouts: backlog(logouts, logout),
+            results: backlog(results, result),
             invitations: backlog(invitations, invitation),
             dispatches: backlog(dispatches, dispatch),
             reports: backlog(reports, report),

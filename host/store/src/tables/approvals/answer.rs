@@ -4,6 +4,7 @@ use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::approvals::{cooldown, delivery, receipts, report, request};
+use crate::tables::backchannel::deliveries;
 use crate::tables::devices;
 use crate::tables::devices::{locks, passkeys};
 use crate::{Result, Store, audit};
@@ -178,6 +179,7 @@ async fn record_answer(
     // A denial pauses the application that asked, and no request of others.
     let is_backchannel = kind == RequestKind::Backchannel.as_str();
     if is_backchannel && report.is_none() {
+        deliveries::decided(db, id, now).await?;
         record_evidence(db, note, now).await?;
         return Ok(AnswerOutcome::Counted);
     }
