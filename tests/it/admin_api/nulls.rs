@@ -87,7 +87,7 @@ fn values(schema: &str) -> Value {
 }
 
 /// The members that depend on others, or on another server. Tests of their own remove them.
-const DEPENDENT: [&str; 13] = [
+const DEPENDENT: [&str; 14] = [
     "jwks",
     "jwks_uri",
     "public_key",
@@ -100,6 +100,7 @@ const DEPENDENT: [&str; 13] = [
     "sector_identifier",
     "security_profile",
     "frontchannel_logout_uri",
+    "backchannel_client_notification_endpoint",
     "logo_uri",
 ];
 

@@ -1,6 +1,6 @@
 //! The back-channel authentication endpoint (OpenID Client-Initiated Backchannel Authentication Core 1.0 sections 7 and
 //! 13). An application asks for a user without a browser. The user's device shows the request, and the application
-//! polls the token endpoint for the result.
+//! polls the token endpoint for the result, or the server sends it.
 //!
 //! The responses do not reveal which names exist: each name without access to the application is unknown, with the same
 //! queries. A user with access who cannot answer, for example without a device, gets a request that expires.
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::backchannel_results;
 use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::id_token_hint;
@@ -23,6 +24,7 @@ use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, GrantType, SubjectType};
 use assent_model::audit::Origin;
 use assent_model::backchannel::{BackchannelRequest, BindingMessage};
+use assent_model::backchannel_delivery::{BackchannelDelivery, DeliveryMode, NotificationToken};
 use assent_model::id::{BackchannelRequestId, UserId};
 use assent_model::name::LoginName;
 use assent_model::scope::{Scope, Scopes};
@@ -63,8 +65,9 @@ pub struct BackchannelResponse {
     auth_req_id: String,
     /// The lifetime, in seconds.
     expires_in: u64,
-    /// The shortest time between two polls, in seconds.
-    interval: u64,
+    /// The shortest time between two polls, in seconds. A client in the mode push does not poll.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<u64>,
 }
 
 /// Accepts a request, and sends it to the devices of its user.
@@ -85,6 +88,11 @@ pub async fn accept(
     {
         return Err(TokenError::UnauthorizedClient);
     }
+    let delivery = &settings.backchannel_delivery;
+    let is_push = delivery.mode() == DeliveryMode::Push;
+    if is_push && !services.settings.oidc.backchannel.push {
+        return Err(TokenError::UnauthorizedClient);
+    }
     let limit = &services.rate_limits.backchannel_per_client;
     limit
         .count_call(&application.id, services.now())
@@ -101,6 +109,7 @@ pub async fn accept(
         .transpose()
         .map_err(|error| TokenError::InvalidBindingMessage(error.to_string()))?;
     let lifetime = lifetime(services, parameters)?;
+    let notification_token = notification_token(delivery, parameters)?;
     let hinted = hinted_user(services, application, parameters).await?;
     let (user, is_open) = served_user(services, application, hinted)
         .await?
@@ -112,18 +121,24 @@ pub async fn accept(
         id.as_bytes(),
         &*services.entropy,
     );
+    let request = BackchannelRequest {
+        id,
+        digest: token.digest(),
+        application: application.id.clone(),
+        user_id: user.id,
+        scopes,
+        message,
+        requested_at: now,
+        expires_at: now + lifetime,
+        is_claimed: false,
+    };
+    let delivery = notification_token
+        .map(|secret| backchannel_results::new_delivery(services, &request, token.expose(), secret))
+        .transpose()
+        .map_err(InternalError::from)?;
     let question = BackchannelQuestion {
-        request: BackchannelRequest {
-            id,
-            digest: token.digest(),
-            application: application.id.clone(),
-            user_id: user.id,
-            scopes,
-            message,
-            requested_at: now,
-            expires_at: now + lifetime,
-            is_claimed: false,
-        },
+        request,
+        delivery,
         application_name: application.name.clone(),
     };
     let interval = services.settings.oidc.backchannel.interval.get();
@@ -132,7 +147,7 @@ pub async fn accept(
         RequestOutcome::Prompted(_) | RequestOutcome::NotPrompted => Ok(BackchannelResponse {
             auth_req_id: token.expose().to_owned(),
             expires_in: lifetime.as_secs(),
-            interval: interval.as_secs(),
+            interval: (!is_push).then_some(interval.as_secs()),
         }),
         RequestOutcome::TooMany | RequestOutcome::NotOpen => {
             Err(TokenError::TooMany(RateLimitError::within(interval)))
@@ -152,6 +167,19 @@ fn scopes(application: &Application, parameters: &Parameters) -> Result<Scopes, 
         true => Ok(scopes),
         false => Err(TokenError::InvalidScope("scope must include openid")),
     }
+}
+
+/// Returns the token with which the server authenticates itself at the application; `None` if the application polls.
+fn notification_token(
+    delivery: &BackchannelDelivery,
+    parameters: &Parameters,
+) -> Result<Option<NotificationToken>, TokenError> {
+    if delivery.is_poll() {
+        return Ok(None);
+    }
+    NotificationToken::parse(parameters.required("client_notification_token")?)
+        .map(Some)
+        .map_err(|error| TokenError::InvalidRequest(error.to_string()))
 }
 
 /// Returns the lifetime of a request: `requested_expiry`, or else that of the settings.

@@ -4,8 +4,10 @@
 pub mod authorize;
 pub mod backchannel;
 pub mod backchannel_authentication;
+pub mod backchannel_results;
 pub mod bearer;
 pub mod client_auth;
+mod deliveries;
 pub mod discovery;
 pub mod dpop;
 pub mod end_session;

@@ -247,6 +247,7 @@ mod tests {
             "admin-scope",
             "authorization-details-type",
             "authorization-signed-response-alg",
+            "backchannel-client-notification-endpoint",
             "backchannel-logout-uri",
             "certificate",
             "client-uri",

@@ -1,5 +1,6 @@
 //! `urn:openid:params:grant-type:ciba` (OpenID CIBA Core 1.0 sections 10.1 and 11): the client polls for the result of
-//! a back-channel request. An approval begins a session, which no browser has.
+//! a back-channel request. An approval begins a session, which no browser has. The tokens are the same if the server
+//! sends them (section 10.3).
 
 use std::time::Duration;
 
@@ -11,10 +12,13 @@ use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::{Access, signed_in_access};
 use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::long_poll;
+use crate::oidc::grant::long_poll::Patience;
 use crate::oidc::grant::new_tokens::{
     AccessDraft, REUSE_DETECTION, TokenResponse, issue_refresh, refresh_expiry,
 };
@@ -26,6 +30,7 @@ use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::authorization_details::granted::{DetailsSelection, GrantedDetails};
 use assent_model::backchannel::BackchannelRequest;
+use assent_model::backchannel_delivery::DeliveryMode;
 use assent_model::claims_request::ClaimsRequest;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, BackchannelRequestId, ConsentId, FamilyId};
@@ -47,39 +52,60 @@ const INVALID: TokenError =
     TokenError::InvalidGrant("the auth_req_id is invalid, of another client or already used");
 
 /// The time after the expiry in which a client that polls may still learn of an approval just before it.
-const LATE: Duration = Duration::from_secs(60);
+pub(in crate::oidc) const LATE: Duration = Duration::from_secs(60);
 
 pub(super) async fn exchange(
     services: &Services,
     client: &AuthenticatedClient,
     parameters: &Parameters,
+    patience: &Patience,
 ) -> Result<TokenResponse, TokenError> {
+    // Section 11: a client to which the server sends its tokens may not fetch them.
+    if client.application.settings.backchannel_delivery.mode() == DeliveryMode::Push {
+        return Err(TokenError::UnauthorizedClient);
+    }
     if parameters.has("authorization_details") {
         return Err(TokenError::InvalidAuthorizationDetails(
             "a back-channel request has no authorization_details".to_owned(),
         ));
     }
     let (request, approval) = find(services, client, parameters.required("auth_req_id")?).await?;
-    let now = services.now();
-    match approval.stage_at(now) {
-        stage if stage.is_waiting() => {
-            let polled = services
-                .rate_limits
-                .backchannel_polls
-                .count_poll(request.id, now);
-            Err(match polled {
-                Ok(()) => TokenError::AuthorizationPending,
-                Err(_) => TokenError::SlowDown,
-            })
+    let mut approval = approval;
+    if approval.stage_at(services.now()).is_waiting() {
+        let polls = &services.rate_limits.backchannel_polls;
+        polls
+            .count_poll(request.id, services.now())
+            .map_err(|_| TokenError::SlowDown)?;
+        approval = long_poll::decided(services, &request, approval, patience)
+            .await?
+            .ok_or(INVALID)?;
+        if approval.stage_at(services.now()).is_waiting() {
+            // The client waits for the interval after this response.
+            polls.note_answer(request.id, services.now());
+            return Err(TokenError::AuthorizationPending);
         }
+    }
+    let (id, now) = (approval.id, services.now());
+    let authentication = decision(&request, &approval, now)?;
+    grant(services, client, &request, (id, authentication), None).await
+}
+
+/// Returns the authentication of an approved request.
+///
+/// # Errors
+/// [`TokenError::AuthorizationPending`], [`TokenError::ExpiredToken`] or [`TokenError::AccessDenied`].
+pub(in crate::oidc) fn decision(
+    request: &BackchannelRequest,
+    approval: &Approval,
+    now: Timestamp,
+) -> Result<Authentication, TokenError> {
+    match approval.stage_at(now) {
+        stage if stage.is_waiting() => Err(TokenError::AuthorizationPending),
         ApprovalStage::Expired => Err(TokenError::ExpiredToken),
         ApprovalStage::Approved { .. } if now >= request.expires_at + LATE => {
             Err(TokenError::ExpiredToken)
         }
-        ApprovalStage::Approved { by, at } => {
-            let authentication = by.authentication(at);
-            grant(services, client, &request, approval.id, authentication).await
-        }
+        ApprovalStage::Approved { by, at } => Ok(by.authentication(at)),
         _ => Err(TokenError::AccessDenied(
             "the user denied the request in the authenticator",
         )),
@@ -129,18 +155,29 @@ struct ApprovedUser {
     subject: String,
 }
 
-/// Checks the user again, claims the request, and issues the tokens.
-async fn grant(
+/// Checks the user again, claims the request, and issues the tokens. `pushed` is the `auth_req_id` if the server sends
+/// them.
+pub(in crate::oidc) async fn grant(
     services: &Services,
     client: &AuthenticatedClient,
     request: &BackchannelRequest,
-    approval: ApprovalId,
-    authentication: Authentication,
+    (approval, authentication): (ApprovalId, Authentication),
+    pushed: Option<&str>,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
     let approved = approved_user(services, application, request, authentication).await?;
     // The plugins run before the claim, so that a plugin that fails does not end the request.
-    let claims = id_token_claims(services, application, request, &approved).await?;
+    let signed_in = &approved.signed_in;
+    let subject = ClaimSubject {
+        application,
+        user: &signed_in.user,
+        account: &approved.account,
+        scopes: &request.scopes,
+        authentication: Some(&signed_in.session.authentication),
+        sub: &approved.subject,
+        requested: &ClaimsRequest::default().id_token,
+    };
+    let claims = id_token_claims(services, request, &subject, &signed_in.session.sid).await?;
     let now = services.now();
     let lifetime = services.settings.lifetimes.access_token.get();
     let is_offline = request.scopes.has(Scope::OfflineAccess)
@@ -168,6 +205,7 @@ async fn grant(
     let grant = BackchannelGrant {
         retain_until: last_refresh + lifetime + REUSE_DETECTION,
         proof: client.proof.map(|proof| proof.claim),
+        is_pushed: pushed.is_some(),
         ..grant
     };
     let claimed = services
@@ -185,6 +223,38 @@ async fn grant(
         application = %application.id, request = %request.id, user = %session.user_id, session = %session.id,
         "back-channel sign-in completed"
     );
+    let tokens = FirstTokens {
+        family,
+        epoch,
+        refresh_expiry,
+    };
+    issue(services, client, request, tokens, claims, pushed).await
+}
+
+/// The first tokens of a grant.
+struct FirstTokens {
+    family: FamilyId,
+    epoch: u32,
+    /// The expiry of the refresh token, if there is one.
+    refresh_expiry: Option<Timestamp>,
+}
+
+/// Issues the first tokens of a grant. A repeated call issues equivalent ones.
+async fn issue(
+    services: &Services,
+    client: &AuthenticatedClient,
+    request: &BackchannelRequest,
+    tokens: FirstTokens,
+    mut claims: Map<String, Value>,
+    pushed: Option<&str>,
+) -> Result<TokenResponse, TokenError> {
+    let application = &client.application;
+    let lifetime = services.settings.lifetimes.access_token.get();
+    let FirstTokens {
+        family,
+        epoch,
+        refresh_expiry,
+    } = tokens;
     let source = TokenSource::Family(FamilyTokenSource {
         family,
         counter: 0,
@@ -199,6 +269,10 @@ async fn grant(
     let refresh_token = refresh_expiry
         .map(|expires_at| issue_refresh(services, client, family, 0, epoch, expires_at))
         .transpose()?;
+    if let Some(auth_req_id) = pushed {
+        let refresh_token = refresh_token.as_ref().map(Secret::expose);
+        id_token::set_push_claims(&mut claims, application, auth_req_id, refresh_token);
+    }
     let session_state = id_token::session_state(application, &claims);
     let id_token = id_token::issue(services, application, claims, access_token.expose()).await?;
     Ok(TokenResponse {
@@ -211,6 +285,61 @@ async fn grant(
         authorization_details: None,
         session_state,
     })
+}
+
+/// Issues the tokens of a request again that was claimed for the server to send them, because the application has not
+/// confirmed them. `None` if the application has used the refresh token, so that it has received them.
+///
+/// # Errors
+/// [`TokenError::AccessDenied`] if the grant or the access of the user has ended since. Otherwise if a plugin, a key or
+/// the database fails.
+pub(in crate::oidc) async fn issue_again(
+    services: &Services,
+    client: &AuthenticatedClient,
+    request: &BackchannelRequest,
+    family: FamilyId,
+    auth_req_id: &str,
+) -> Result<Option<TokenResponse>, TokenError> {
+    const ENDED: TokenError = TokenError::AccessDenied("the access of the application ended");
+    let application = &client.application;
+    let state = services
+        .store
+        .family_state(family, None)
+        .await
+        .map_err(InternalError::from)?
+        .filter(|state| state.is_open && state.is_in_session)
+        .ok_or(ENDED)?;
+    if state.counter > 0 {
+        return Ok(None);
+    }
+    let holder = access::holder_of(services, &state).await?.ok_or(ENDED)?;
+    let context = &state.family.context;
+    let subject = ClaimSubject {
+        application,
+        user: &holder.user,
+        account: &holder.account,
+        scopes: &request.scopes,
+        authentication: Some(&context.authentication),
+        sub: &standard_claims::subject_of(services, application, &holder.user)?,
+        requested: &ClaimsRequest::default().id_token,
+    };
+    let claims = id_token_claims(services, request, &subject, &context.sid).await?;
+    let is_offline = request.scopes.has(Scope::OfflineAccess)
+        && application
+            .settings
+            .grant_types
+            .contains(&GrantType::RefreshToken);
+    let tokens = FirstTokens {
+        family,
+        epoch: state.epoch,
+        refresh_expiry: match is_offline {
+            true => refresh_expiry(services, state.family.created_at),
+            false => None,
+        },
+    };
+    issue(services, client, request, tokens, claims, Some(auth_req_id))
+        .await
+        .map(Some)
 }
 
 /// Returns the user who approved, with a new session and the account in the application.
@@ -250,28 +379,12 @@ async fn approved_user(
 /// Returns the claims of the ID token, except those that its issue determines.
 async fn id_token_claims(
     services: &Services,
-    application: &Application,
     request: &BackchannelRequest,
-    approved: &ApprovedUser,
+    subject: &ClaimSubject<'_>,
+    sid: &str,
 ) -> Result<Map<String, Value>, TokenError> {
-    let ApprovedUser {
-        signed_in,
-        account,
-        subject: sub,
-        ..
-    } = approved;
-    let authentication = &signed_in.session.authentication;
-    let requested = ClaimsRequest::default();
-    let subject = ClaimSubject {
-        application,
-        user: &signed_in.user,
-        account,
-        scopes: &request.scopes,
-        authentication: Some(authentication),
-        sub,
-        requested: &requested.id_token,
-    };
-    let mapped = standard_claims::map(services, subject, Sink::IdToken).await;
+    let application = subject.application;
+    let mapped = standard_claims::map(services, *subject, Sink::IdToken).await;
     let mapped = mapped.map_err(|failure| match &failure.kind {
         MapFailureKind::Deny(reason) => {
             tracing::info!(
@@ -289,14 +402,10 @@ async fn id_token_claims(
             TokenError::Internal(InternalError::Plugin(detail))
         }
     })?;
-    let sid = standard_claims::sid_of(services, application, &signed_in.session.sid)?;
+    let sid = standard_claims::sid_of(services, application, sid)?;
+    let how = subject.authentication.ok_or(INVALID)?;
     Ok(id_token::with_sign_in(
-        services,
-        mapped,
-        &subject,
-        authentication,
-        &sid,
-        None,
+        services, mapped, subject, how, &sid, None,
     ))
 }
 
@@ -382,5 +491,6 @@ fn new_grant(
         },
         retain_until: now,
         proof: None,
+        is_pushed: false,
     }
 }

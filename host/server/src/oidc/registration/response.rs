@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::metadata::{OF_AUTHORITY, SELF_SIGNED};
 use crate::domain::Services;
 use crate::domain::admin::ClientDocument;
-use assent_model::application::{Application, SubjectType};
+use assent_model::application::{Application, GrantType, SubjectType};
 use assent_model::application_type::ApplicationType;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_auth::{CertificateIdentity, ClientAuthentication};
@@ -13,7 +13,7 @@ use assent_model::client_registration::ClientRegistration;
 use assent_model::secret::Secret;
 
 /// The members of the admin API that are metadata of the same name, if they are not null.
-const SAME: [&str; 26] = [
+const SAME: [&str; 28] = [
     "redirect_uris",
     "post_logout_redirect_uris",
     "grant_types",
@@ -40,6 +40,8 @@ const SAME: [&str; 26] = [
     "require_pushed_authorization_requests",
     "tls_client_certificate_bound_access_tokens",
     "dpop_bound_access_tokens",
+    "backchannel_token_delivery_mode",
+    "backchannel_client_notification_endpoint",
 ];
 
 /// Returns all metadata of an application. Only a response to the request that created a secret has it.
@@ -63,6 +65,11 @@ pub(super) fn metadata_of(
                 metadata.insert((*name).to_owned(), value.clone());
             }
         }
+    }
+    // Without back-channel requests the default mode says nothing.
+    let delivers = settings.grant_types.contains(&GrantType::Ciba);
+    if !delivers && settings.backchannel_delivery.is_poll() {
+        metadata.remove("backchannel_token_delivery_mode");
     }
     let issued_at = registration.source.registered_at.seconds();
     let subject_type = match settings.subject_type {
