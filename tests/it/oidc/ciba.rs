@@ -2,7 +2,11 @@
 //! attack has the name of its line.
 
 mod limits;
+mod long_polls;
+mod ping;
 mod polls;
+mod push;
+pub mod receiver;
 mod requests;
 
 use assent::authenticator::enrolled::PendingRequest;

@@ -20,10 +20,11 @@ use super::error::TokenError;
 use super::grant::ciba;
 use super::grant::new_tokens::TokenResponse;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{InternalError, Services};
+use crate::domain::{InternalError, Services, audit};
 use crate::keys::KeyError;
 use assent_model::application::Application;
 use assent_model::approval::Approval;
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::backchannel::BackchannelRequest;
 use assent_model::backchannel_delivery::{
     BackchannelDelivery, DeliveryMode, NewResultDelivery, NotificationToken, ResultDelivery,
@@ -174,10 +175,40 @@ async fn attempt(services: &Services, delivery: ResultDelivery) {
             settlement
         }
     };
+    let entry = match &outcome {
+        ResultOutcome::Attempted(outcome) => {
+            abandonment(services, &delivery, outcome, settlement)
+        }
+        ResultOutcome::DueAt(_) => None,
+    };
     let application = application.clone();
-    if let Err(error) = services.store.settle_result(delivery, settlement).await {
+    let settled = services.store.settle_result(delivery, settlement, entry);
+    if let Err(error) = settled.await {
         tracing::warn!(%application, %error, "outcome of a back-channel result not stored, retrying later");
     }
+}
+
+/// Returns the audit entry about a result that the application does not receive.
+fn abandonment(
+    services: &Services,
+    delivery: &ResultDelivery,
+    outcome: &AttemptOutcome,
+    settlement: DeliverySettlement,
+) -> Option<Entry> {
+    let why = match outcome {
+        AttemptOutcome::Done | AttemptOutcome::NoReceiver => return None,
+        AttemptOutcome::Refused(_) => "rejected",
+        AttemptOutcome::OutOfReach(_) => "forbidden",
+        AttemptOutcome::Failed(_) => "failed",
+    };
+    (settlement == DeliverySettlement::Abandoned).then(|| {
+        let event = Event::BackchannelResultAbandoned;
+        audit::entry(services, event, &AuditContext::SERVER)
+            .in_application(delivery.application.clone())
+            .with("backchannel_request", delivery.request.to_string())
+            .with("attempts", i64::from(delivery.attempts))
+            .with("outcome", why)
+    })
 }
 
 async fn send_result(

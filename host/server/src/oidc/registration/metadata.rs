@@ -274,6 +274,7 @@ fn grant_types(metadata: &Metadata<'_>, purpose: MetadataUse) -> Result<Vec<&'st
     const GRANTS: &str = "grant_types";
     const RESPONSES: &str = "response_types";
     let code = GrantType::AuthorizationCode.as_str();
+    let ciba = GrantType::Ciba.as_str();
     let named = metadata.texts(GRANTS)?.unwrap_or_else(|| vec![code]);
     let permitted = match purpose {
         MetadataUse::Registration => &GRANT_TYPES[..],
@@ -285,13 +286,15 @@ fn grant_types(metadata: &Metadata<'_>, purpose: MetadataUse) -> Result<Vec<&'st
         .map(|name| known(name).map(|known| known.as_str()))
         .collect();
     let grants = grants
-        .filter(|grants| grants.contains(&code))
+        .filter(|grants| grants.contains(&code) || grants.contains(&ciba))
         .ok_or_else(|| {
             let expected = "expected authorization_code, or authorization_code and refresh_token";
             RegistrationError::of_member(GRANTS, expected)
         })?;
     match metadata.texts(RESPONSES)?.as_deref() {
         None | Some(["code"]) => Ok(grants),
+        // Only the authorization endpoint has responses.
+        Some([]) if !grants.contains(&code) => Ok(grants),
         Some(_) => Err(RegistrationError::of_member(RESPONSES, "expected code")),
     }
 }

@@ -80,13 +80,15 @@ pub(super) fn metadata_of(
         ApplicationType::Web | ApplicationType::Spa => "web",
         ApplicationType::Native => "native",
     };
+    let has_code = settings.grant_types.contains(&GrantType::AuthorizationCode);
+    let response_types: &[&str] = if has_code { &["code"] } else { &[] };
     for (name, value) in [
         ("client_id", json!(application.id.as_str())),
         ("client_id_issued_at", json!(issued_at)),
         ("client_name", json!(application.name)),
         ("application_type", json!(application_type)),
         ("token_endpoint_auth_method", json!(method_of(application))),
-        ("response_types", json!(["code"])),
+        ("response_types", json!(response_types)),
         ("scope", json!(settings.scopes.to_string())),
         ("subject_type", json!(subject_type)),
         (

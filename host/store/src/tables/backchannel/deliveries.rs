@@ -10,7 +10,8 @@ use crate::engine::outbox;
 use crate::engine::rows::{cell, moment, parse};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::{Result, Store, StoreError};
+use crate::{Result, Store, StoreError, audit};
+use assent_model::audit::Entry;
 use assent_model::backchannel::BackchannelRequest;
 use assent_model::backchannel_delivery::{NewResultDelivery, ResultDelivery};
 use assent_model::clock::Timestamp;
@@ -140,14 +141,15 @@ impl Store {
         .await
     }
 
-    /// Ends a claimed attempt: removes the delivery with its secrets, or sets the time of the next attempt. Nothing
-    /// happens if another attempt has begun, or the request was decided since.
+    /// Ends a claimed attempt, with its audit entry: removes the delivery with its secrets, or sets the time of the next
+    /// attempt. Nothing happens if another attempt has begun, or the request was decided since.
     pub async fn settle_result(
         &self,
         delivery: ResultDelivery,
         settlement: DeliverySettlement,
+        entry: Option<Entry>,
     ) -> Result<()> {
-        self.write(delivery, move |db, delivery| {
+        self.write((delivery, entry), move |db, (delivery, entry)| {
             Box::pin(async move {
                 let query = match settlement {
                     DeliverySettlement::RetryAt(again) => {
@@ -162,7 +164,8 @@ impl Store {
                             .bind(delivery.attempts)
                     }
                 };
-                query.execute(db).await?;
+                let settled = query.execute(&mut *db).await?;
+                audit::append_if(db, settled > 0, entry.as_slice()).await?;
                 Ok(())
             })
         })

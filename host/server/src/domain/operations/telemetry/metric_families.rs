@@ -60,7 +60,7 @@ fn overload(services: &Services) -> [Family; 4] {
         ),
         Family::gauge(
             "assent_http_waiting_requests",
-            "Pages and devices that wait for a change",
+            "Pages, devices and applications that wait for a change",
             number(services.store.waiting_requests()),
         ),
         Family::counters(
