@@ -87,8 +87,7 @@ impl NotificationToken {
     /// # Errors
     /// [`NotificationTokenError`] if the text is too short or too long, or has another character.
     pub fn parse(text: &str) -> Result<Self, NotificationTokenError> {
-        let is_permitted =
-            |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
+        let is_permitted = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
         let body = text.trim_end_matches('=');
         let is_token = (SHORTEST..=LONGEST).contains(&text.len())
             && !body.is_empty()
@@ -167,7 +166,11 @@ mod tests {
     #[test]
     fn a_notification_token_is_a_bearer_token_of_limited_length() {
         let long = "a".repeat(1024);
-        for text in ["8d67dc78-7faa-4d41-aabd-67707b374255", "AbC0123456789+/._~-ab==", &long] {
+        for text in [
+            "8d67dc78-7faa-4d41-aabd-67707b374255",
+            "AbC0123456789+/._~-ab==",
+            &long,
+        ] {
             let token = NotificationToken::parse(text).expect(text);
             assert_eq!(token.expose(), text);
             assert_eq!(format!("{token:?}"), "NotificationToken(***)");
@@ -184,7 +187,11 @@ mod tests {
             "a\r\nX-Header: 1234567890123456",
             "umlaut-\u{e4}-345678901234567890",
         ] {
-            assert_eq!(NotificationToken::parse(text), Err(NotificationTokenError), "{text:?}");
+            assert_eq!(
+                NotificationToken::parse(text),
+                Err(NotificationTokenError),
+                "{text:?}"
+            );
         }
     }
 

@@ -176,9 +176,7 @@ async fn attempt(services: &Services, delivery: ResultDelivery) {
         }
     };
     let entry = match &outcome {
-        ResultOutcome::Attempted(outcome) => {
-            abandonment(services, &delivery, outcome, settlement)
-        }
+        ResultOutcome::Attempted(outcome) => abandonment(services, &delivery, outcome, settlement),
         ResultOutcome::DueAt(_) => None,
     };
     let application = application.clone();

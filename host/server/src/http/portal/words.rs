@@ -390,10 +390,8 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
         Event::ApplicationRegistered => {
             Message::new("activity-application-registered").message("application", application)
         }
-        Event::BackchannelResultAbandoned => {
-            Message::new("activity-backchannel-result-abandoned")
-                .message("application", application)
-        }
+        Event::BackchannelResultAbandoned => Message::new("activity-backchannel-result-abandoned")
+            .message("application", application),
         Event::ApplicationDeleted => {
             Message::new("activity-application-deleted").message("application", application)
         }

@@ -41,8 +41,7 @@ impl TryFrom<DeliveryRow> for ResultDelivery {
                 .as_deref()
                 .map(|id| parse(id, place("family_id")))
                 .transpose()?,
-            attempts: u32::try_from(row.attempts)
-                .map_err(|_| place("attempts").unexpected())?,
+            attempts: u32::try_from(row.attempts).map_err(|_| place("attempts").unexpected())?,
             give_up_at: moment(row.give_up_at),
             sealed: row.sealed,
         })
@@ -71,7 +70,11 @@ pub(crate) async fn insert(
 
 /// Makes the delivery of a decided request due. An attempt that another instance began before, because its clock is
 /// ahead, does not settle the delivery any more.
-pub(crate) async fn decided(db: &mut Connection, approval: ApprovalId, now: Timestamp) -> Result<()> {
+pub(crate) async fn decided(
+    db: &mut Connection,
+    approval: ApprovalId,
+    now: Timestamp,
+) -> Result<()> {
     sql::query(
         "UPDATE backchannel_deliveries
          SET due_at = $2, next_attempt_at = $2, attempts = CASE WHEN attempts = 0 THEN 0 ELSE attempts + 1 END
@@ -107,12 +110,7 @@ impl Store {
                 .fetch_all(&self.readers)
                 .await?;
         rows.into_iter()
-            .map(|(did,)| {
-                parse(
-                    &did,
-                    cell("backchannel_deliveries", "application_id", &did),
-                )
-            })
+            .map(|(did,)| parse(&did, cell("backchannel_deliveries", "application_id", &did)))
             .collect()
     }
 

@@ -183,9 +183,9 @@ impl Store {
     /// The applications with a due logout at `now`, the oldest first.
     pub async fn due_logouts(&self, now: Timestamp) -> Result<Vec<Did>> {
         let rows: Vec<(String,)> = sql::query_as(outbox::due_applications!("logout_deliveries"))
-        .bind(now.millis())
-        .fetch_all(&self.readers)
-        .await?;
+            .bind(now.millis())
+            .fetch_all(&self.readers)
+            .await?;
         rows.into_iter()
             .map(|(did,)| parse(&did, cell("logout_deliveries", "application_id", &did)))
             .collect()
