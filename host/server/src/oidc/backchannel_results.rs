@@ -302,7 +302,6 @@ impl Pushed<'_> {
         services: &Services,
         auth_req_id: &str,
     ) -> Result<Result<Value, AttemptOutcome>, InternalError> {
-        let error = |code: &str, description: &str| json!({"auth_req_id": auth_req_id, "error": code, "error_description": description});
         match self.tokens(services, auth_req_id).await {
             Ok(Some(tokens)) => {
                 let mut document = json!(tokens);
@@ -313,7 +312,10 @@ impl Pushed<'_> {
             }
             Ok(None) => Ok(Err(AttemptOutcome::Done)),
             Err(denied @ (TokenError::AccessDenied(_) | TokenError::ExpiredToken)) => {
-                Ok(Ok(error(denied.code(), &denied.to_string())))
+                let (code, description) = (denied.code(), denied.to_string());
+                Ok(Ok(json!({
+                    "auth_req_id": auth_req_id, "error": code, "error_description": description,
+                })))
             }
             Err(TokenError::UnauthorizedClient) => Ok(Err(AttemptOutcome::Refused(
                 "the application or this server does not permit pushed tokens any more".to_owned(),

@@ -139,8 +139,8 @@ impl Store {
         .await
     }
 
-    /// Ends a claimed attempt, with its audit entry: removes the delivery with its secrets, or sets the time of the next
-    /// attempt. Nothing happens if another attempt has begun, or the request was decided since.
+    /// Ends a claimed attempt, with its audit entry: removes the delivery with its secrets, or sets the time of the
+    /// next attempt. Nothing happens if another attempt has begun, or the request was decided since.
     pub async fn settle_result(
         &self,
         delivery: ResultDelivery,
