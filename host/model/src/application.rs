@@ -9,6 +9,7 @@ use url::Url;
 use crate::administration::AdminScopes;
 use crate::authorization_details::name::TypeName;
 use crate::backchannel::{BackchannelBinding, LongestExpiry};
+use crate::backchannel_delivery::BackchannelDelivery;
 use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::client_secret::ClientSecrets;
@@ -447,6 +448,9 @@ pub struct OidcSettings {
     /// The types of authorization details that the application may request (RFC 9396 section 10).
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub authorization_details_types: BTreeSet<TypeName>,
+    /// The delivery of the results of its back-channel requests (OpenID CIBA Core 1.0 section 4).
+    #[serde(default, skip_serializing_if = "BackchannelDelivery::is_poll")]
+    pub backchannel_delivery: BackchannelDelivery,
     /// The permissions of the application in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
@@ -492,6 +496,7 @@ impl OidcSettings {
             introspection_algorithm: None,
             sender_constraint: SenderConstraint::default(),
             authorization_details_types: BTreeSet::new(),
+            backchannel_delivery: BackchannelDelivery::default(),
             admin_scopes: AdminScopes::default(),
         }
     }

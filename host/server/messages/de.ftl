@@ -365,6 +365,7 @@ activity-external-authenticator-removed = Eine andere Bestätigungs-App wurde en
 activity-consent-granted = Berechtigung erteilt: { $application }
 activity-consent-withdrawn = Berechtigung widerrufen: { $application }
 activity-refresh-token-reused = Zugriff von { $application } beendet: Der Zugangsschlüssel wurde zweimal benutzt und ist vielleicht gestohlen
+activity-backchannel-result-abandoned = { $application } konnte Ihre Antwort nicht mitgeteilt werden
 activity-application-created = Anwendung angelegt: { $application }
 activity-application-updated = Anwendung geändert: { $application }
 activity-application-registered = Anwendung hat sich selbst registriert: { $application }

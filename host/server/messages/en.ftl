@@ -366,6 +366,7 @@ activity-external-authenticator-removed = Another approval app was removed
 activity-consent-granted = Permission given: { $application }
 activity-consent-withdrawn = Permission withdrawn: { $application }
 activity-refresh-token-reused = Access of { $application } ended: its access key was used twice and may have been stolen
+activity-backchannel-result-abandoned = { $application } could not be told your answer
 activity-application-created = Application added: { $application }
 activity-application-updated = Application changed: { $application }
 activity-application-registered = Application registered itself: { $application }

@@ -580,6 +580,25 @@ CREATE UNIQUE INDEX device_authorizations_by_code ON device_authorizations (user
 CREATE INDEX device_authorizations_by_application ON device_authorizations (application_id);
 CREATE INDEX device_authorizations_by_end ON device_authorizations (expires_at);
 
+-- The results of back-channel requests that the server sends to the application (OpenID CIBA Core 1.0, modes ping and
+-- push). The row is added with its request, is due at the expiry of the request, and at once after a decision.
+CREATE TABLE backchannel_deliveries (
+    -- The back-channel request.
+    id              TEXT   NOT NULL PRIMARY KEY REFERENCES backchannel_requests (id) ON DELETE CASCADE,
+    application_id  TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    -- The `auth_req_id` and the client's notification token, sealed for this request.
+    sealed          TEXT   NOT NULL,
+    -- The grant of the tokens that are pushed, once the request is claimed for them.
+    family_id       TEXT,
+    attempts        BIGINT NOT NULL,
+    -- The time of the decision, or the expiry of the request.
+    due_at          BIGINT NOT NULL,
+    next_attempt_at BIGINT NOT NULL,
+    give_up_at      BIGINT NOT NULL
+);
+CREATE INDEX backchannel_deliveries_by_application ON backchannel_deliveries (application_id, next_attempt_at);
+CREATE INDEX backchannel_deliveries_by_due ON backchannel_deliveries (due_at);
+
 -- Approval requests and their answers. Each has one subject: a sign-in, a protected action or a back-channel request.
 CREATE TABLE approvals (
     id                 TEXT   NOT NULL PRIMARY KEY,

@@ -7,8 +7,12 @@ mod details;
 mod fapi;
 mod indistinguishable;
 mod limits;
+mod long_polls;
+mod ping;
 mod polls;
 mod proofs;
+mod push;
+pub mod receiver;
 mod requests;
 mod signed;
 mod withdrawal;
@@ -87,11 +91,7 @@ pub(super) async fn ask(
 }
 
 /// Asks for Ada, which the server accepts. Returns the `auth_req_id`.
-pub async fn asked(
-    host: &TestHost,
-    ada: &TestUser,
-    changes: &[(&str, Option<&str>)],
-) -> String {
+pub async fn asked(host: &TestHost, ada: &TestUser, changes: &[(&str, Option<&str>)]) -> String {
     let (status, answer) = ask(&host.base, &ada.application, changes).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
     answer["auth_req_id"].text().to_owned()

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::security_profile::SecurityProfile;
 use super::{OidcSettings, SenderConstraint};
+use crate::backchannel_delivery::DeliveryMode;
 use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::ClientAuthMethod;
 use crate::key::SigningAlgorithm;
@@ -40,6 +41,7 @@ impl SecurityProfile {
     ) -> Vec<UnmetRule> {
         let mut unmet = self.unmet_authentication(settings, receives_certificates);
         unmet.extend(self.unmet_requests(settings));
+        unmet.extend(self.unmet_delivery(settings));
         unmet.extend(self.unmet_signatures(settings));
         unmet
     }
@@ -107,6 +109,20 @@ impl SecurityProfile {
             }),
         }
         unmet
+    }
+
+    /// The rule for the results of back-channel requests.
+    fn unmet_delivery(self, settings: &OidcSettings) -> Option<UnmetRule> {
+        let is_pushed = settings.backchannel_delivery.mode() == DeliveryMode::Push;
+        (self == Self::FapiCiba && is_pushed).then(|| UnmetRule {
+            member: "backchannel_token_delivery_mode",
+            expected: [DeliveryMode::Poll, DeliveryMode::Ping]
+                .map(|mode| json!(mode))
+                .to_vec(),
+            rule: "no tokens that the server sends to the application: FAPI-CIBA section 5.2.2",
+            is_settable: true,
+            obstacle: None,
+        })
     }
 
     /// The rules for authorization requests.
@@ -227,6 +243,21 @@ impl SecurityProfile {
 mod tests {
     use super::*;
     use crate::application_type::ApplicationType;
+    use crate::backchannel_delivery::BackchannelDelivery;
+
+    #[test]
+    fn fapi_ciba_permits_no_push() {
+        let endpoint = url::Url::parse("https://rp.example/push").expect("a URL");
+        let mut settings = OidcSettings::new(ApplicationType::Web);
+        let mut has_rule = |delivery| {
+            settings.backchannel_delivery = delivery;
+            let unmet = SecurityProfile::FapiCiba.unmet_rules(&settings, true);
+            let mut members = unmet.iter().map(|rule| rule.member);
+            members.any(|member| member == "backchannel_token_delivery_mode")
+        };
+        assert!(!has_rule(BackchannelDelivery::Ping(endpoint.clone())));
+        assert!(has_rule(BackchannelDelivery::Push(endpoint)));
+    }
 
     #[test]
     fn a_new_application_lacks_what_each_profile_requires() {

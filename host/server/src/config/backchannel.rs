@@ -16,6 +16,12 @@ pub struct Backchannel {
     /// The shortest time between two polls of one request: `1s` to `1m`. A client that polls faster must wait five
     /// seconds longer each time.
     pub interval: HumanDuration,
+    /// Lets applications receive the tokens at an address of theirs (delivery mode `push`). The security profile
+    /// `fapi-ciba` never permits it.
+    pub push: bool,
+    /// The most token requests that wait for a decision at once on one instance (long polls): 0 to 100000. Above it a
+    /// token request is answered at once. `0`: none waits.
+    pub long_polls: u32,
     /// The most open requests of one application for one user.
     pub open_requests: u32,
     /// Requests of one application, for any user. Each instance counts separately.
@@ -34,6 +40,8 @@ impl Default for Backchannel {
         Self {
             lifetime: HumanDuration::minutes(2),
             interval: HumanDuration::seconds(5),
+            push: false,
+            long_polls: 10_000,
             open_requests: 3,
             requests_per_client: Rate {
                 per_minute: 600,
@@ -54,6 +62,8 @@ pub(super) fn check(settings: &Backchannel, expect: &mut impl FnMut(bool, &str, 
     let Backchannel {
         lifetime,
         interval,
+        push: _,
+        long_polls,
         open_requests,
         requests_per_client,
         requests_per_user,
@@ -68,6 +78,11 @@ pub(super) fn check(settings: &Backchannel, expect: &mut impl FnMut(bool, &str, 
         "oidc.backchannel.interval",
         SECOND..=HumanDuration::minutes(1),
         expect,
+    );
+    expect(
+        long_polls <= 100_000,
+        "oidc.backchannel.long_polls",
+        "expected 0 to 100000 requests",
     );
     expect(
         (1..=100).contains(&open_requests),

@@ -1,6 +1,6 @@
 //! The back-channel authentication endpoint (OpenID Client-Initiated Backchannel Authentication Core 1.0 sections 7 and
 //! 13). An application asks for a user without a browser. The user's device shows the request, and the application
-//! polls the token endpoint for the result.
+//! polls the token endpoint for the result, or the server sends it.
 //!
 //! The responses do not reveal which names exist: each name without access to the application is unknown, with the same
 //! queries. A user with access who cannot answer, for example without a device, gets a request that expires.
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::backchannel_results;
 use super::backchannel_user::{hinted_user, served_user};
 use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
@@ -26,6 +27,7 @@ use assent_model::audit::Origin;
 use assent_model::backchannel::{
     BackchannelBinding, BackchannelRequest, BindingMessage, LongestExpiry,
 };
+use assent_model::backchannel_delivery::{BackchannelDelivery, DeliveryMode, NotificationToken};
 use assent_model::id::BackchannelRequestId;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Token;
@@ -39,8 +41,9 @@ pub struct BackchannelResponse {
     auth_req_id: String,
     /// The lifetime, in seconds.
     expires_in: u64,
-    /// The shortest time between two polls, in seconds.
-    interval: u64,
+    /// The shortest time between two polls, in seconds. A client in the mode push does not poll.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<u64>,
     /// The digits that the application shows and the user types, if the server chose them. The member is not part of
     /// the standard.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +78,8 @@ pub async fn accept(
         chosen_number,
     } = bound_message(application, parameters)?;
     let lifetime = lifetime(services, application, parameters)?;
+    let delivery = &application.settings.backchannel_delivery;
+    let notification_token = notification_token(delivery, parameters)?;
     let details = requested_details::read(services, application, parameters)
         .await?
         .map_err(|error| TokenError::InvalidAuthorizationDetails(error.to_string()))?;
@@ -89,21 +94,27 @@ pub async fn accept(
         id.as_bytes(),
         &*services.entropy,
     );
+    let request = BackchannelRequest {
+        id,
+        digest: token.digest(),
+        application: application.id.clone(),
+        user_id: user.id,
+        scopes,
+        details,
+        message,
+        binding: application.settings.backchannel_binding,
+        entered_code: None,
+        requested_at: now,
+        expires_at: now + lifetime,
+        is_claimed: false,
+    };
+    let result = notification_token
+        .map(|secret| backchannel_results::new_delivery(services, &request, token.expose(), secret))
+        .transpose()
+        .map_err(InternalError::from)?;
     let question = BackchannelQuestion {
-        request: BackchannelRequest {
-            id,
-            digest: token.digest(),
-            application: application.id.clone(),
-            user_id: user.id,
-            scopes,
-            details,
-            message,
-            binding: application.settings.backchannel_binding,
-            entered_code: None,
-            requested_at: now,
-            expires_at: now + lifetime,
-            is_claimed: false,
-        },
+        request,
+        delivery: result,
         application_name: application.name.clone(),
         chosen_number,
     };
@@ -131,7 +142,7 @@ pub async fn accept(
     Ok(BackchannelResponse {
         auth_req_id: token.expose().to_owned(),
         expires_in: lifetime.as_secs(),
-        interval: interval.as_secs(),
+        interval: (delivery.mode() != DeliveryMode::Push).then_some(interval.as_secs()),
         binding_number: number_of_server(services, &question).await?,
     })
 }
@@ -142,6 +153,10 @@ fn may_ask(services: &Services, application: &Application) -> Result<(), TokenEr
     if !settings.application_type.is_confidential()
         || !settings.grant_types.contains(&GrantType::Ciba)
     {
+        return Err(TokenError::UnauthorizedClient);
+    }
+    let is_push = settings.backchannel_delivery.mode() == DeliveryMode::Push;
+    if is_push && !services.settings.oidc.backchannel.push {
         return Err(TokenError::UnauthorizedClient);
     }
     let limit = &services.rate_limits.backchannel_per_client;
@@ -170,6 +185,19 @@ struct BoundMessage {
     message: Option<BindingMessage>,
     /// The digits that the application shows and the device does not, if the application chose them.
     chosen_number: Option<MatchingNumber>,
+}
+
+/// Returns the token with which the server authenticates itself at the application; `None` if the application polls.
+fn notification_token(
+    delivery: &BackchannelDelivery,
+    parameters: &Parameters,
+) -> Result<Option<NotificationToken>, TokenError> {
+    if delivery.is_poll() {
+        return Ok(None);
+    }
+    NotificationToken::parse(parameters.required("client_notification_token")?)
+        .map(Some)
+        .map_err(|error| TokenError::InvalidRequest(error.to_string()))
 }
 
 /// Returns the message of a request. If users type digits, a message of digits is what they type, and the device must not

@@ -4,9 +4,11 @@
 pub mod authorize;
 pub mod backchannel;
 pub mod backchannel_authentication;
+pub mod backchannel_results;
 mod backchannel_user;
 pub mod bearer;
 pub mod client_auth;
+mod deliveries;
 pub mod device_authorization;
 pub mod discovery;
 pub mod dpop;

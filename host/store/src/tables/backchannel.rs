@@ -2,6 +2,7 @@
 //! 8628), and the tokens for them.
 
 pub(crate) mod claim;
+pub(crate) mod deliveries;
 pub(crate) mod device_authorization;
 pub(crate) mod request;
 pub(crate) mod withdrawal;

@@ -428,6 +428,18 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             words("authorization_details_types (“payment”)"),
         ),
         (
+            "backchannel_token_delivery_mode",
+            json!("ping"),
+            json!({"backchannel_client_notification_endpoint": "https://evil.example/ping"}),
+            words("backchannel_client_notification_endpoint “https://evil.example/ping”"),
+        ),
+        (
+            "backchannel_client_notification_endpoint",
+            json!("https://evil.example/ping"),
+            json!({"backchannel_token_delivery_mode": "ping"}),
+            words("backchannel_token_delivery_mode “ping”"),
+        ),
+        (
             "security_profile",
             json!("fapi2"),
             json!({

@@ -192,6 +192,7 @@ export function clientFields(type, { owner }) {
       }),
       toggle('frontchannel_logout_session_required', 'The front-channel logout URI needs the session’s ID'),
     ),
+    ...(type === 'web' ? [backchannelResults()] : []),
     information(),
     folded(
       'Advanced',
@@ -200,6 +201,23 @@ export function clientFields(type, { owner }) {
     ),
   ];
 }
+
+/** The results of requests to users without a browser. */
+const backchannelResults = () =>
+  group(
+    'Requests without a browser',
+    'For an application with the grant type urn:openid:params:grant-type:ciba.',
+    select('backchannel_token_delivery_mode', 'How it receives the results', [
+      ['poll', 'It asks for them (poll)'],
+      ['ping', 'Assent notifies it, and it fetches them (ping)'],
+      ['push', 'Assent sends it the tokens (push), if the server permits that'],
+    ]),
+    text('backchannel_client_notification_endpoint', 'Address for the results', {
+      none: null,
+      type: 'url',
+      hint: 'Where Assent sends notifications or tokens. Only with ping or push.',
+    }),
+  );
 
 /** The information about the application, which the consent page shows. */
 const information = () =>

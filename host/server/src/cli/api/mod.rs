@@ -248,6 +248,7 @@ mod tests {
             "authorization-details-type",
             "authorization-signed-response-alg",
             "backchannel-authentication-request-signing-alg",
+            "backchannel-client-notification-endpoint",
             "backchannel-logout-uri",
             "certificate",
             "client-uri",

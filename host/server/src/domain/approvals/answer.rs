@@ -16,8 +16,9 @@ use crate::domain::approvals::record::audit_note;
 use crate::domain::devices::passkey;
 use crate::domain::devices::passkey::AssertionCheck;
 use crate::domain::devices::passkey_schemas::PasskeyAssertion;
+use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
-use assent_model::approval::{Approval, ApprovalStage, MatchingNumber};
+use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -185,6 +186,9 @@ pub async fn answer(
             if decision == Decision::Report {
                 purpose::end_reported(services, &approval.subject, &by).await?;
                 tracing::warn!(user = %device.user_id, approval = %id, "approval request reported by its user");
+            }
+            if matches!(approval.subject, ApprovalSubject::Backchannel { .. }) {
+                services.wakeups.send(Wakeup::BackchannelDecided);
             }
             metrics.count_decision(&approval, event, services.now());
             (Ok(decision), decision.outcome().as_str())

@@ -15,6 +15,7 @@ use assent_model::approval::{Approval, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::backchannel::{BackchannelBinding, BackchannelRequest, BindingMessage};
+use assent_model::backchannel_delivery::NewResultDelivery;
 use assent_model::clock::Timestamp;
 use assent_model::device_authorization::EnteredCode;
 use assent_model::entropy::Entropy;
@@ -43,6 +44,8 @@ pub(crate) struct RequestedAction {
 pub(crate) struct BackchannelQuestion {
     /// The row.
     pub(crate) request: BackchannelRequest,
+    /// The delivery of its result; `None` if the application polls.
+    pub(crate) delivery: Option<NewResultDelivery>,
     /// The name of the application.
     pub(crate) application_name: String,
     /// The digits to type, if the application chose them.
@@ -126,6 +129,7 @@ impl<'a> Purpose<'a> {
         let settings = &services.settings.oidc.backchannel;
         Some(BackchannelDraft {
             request: question.request.clone(),
+            delivery: question.delivery.clone(),
             most_open: settings.open_requests,
             paused_since: services.now() - settings.denial_pause.get(),
         })

@@ -178,6 +178,7 @@ async fn ask(
             expires_at,
             is_claimed: false,
         },
+        delivery: None,
         application_name: application.name.clone(),
         chosen_number: None,
     };
@@ -194,8 +195,8 @@ async fn ask(
         // The user was suspended at this moment.
         RequestOutcome::NotPrompted => EntryOutcome::Closed,
         // The request has no number that could be taken.
-        RequestOutcome::TooMany | RequestOutcome::NumberTaken => EntryOutcome::TooMany(RateLimitError::within(
-            services.settings.oidc.device_authorization.interval.get(),
-        )),
+        RequestOutcome::TooMany | RequestOutcome::NumberTaken => EntryOutcome::TooMany(
+            RateLimitError::within(services.settings.oidc.device_authorization.interval.get()),
+        ),
     })
 }

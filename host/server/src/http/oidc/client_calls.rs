@@ -2,6 +2,7 @@
 //! requests, device authorization requests, receipts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Path, Request, State};
@@ -17,17 +18,20 @@ use serde_json::json;
 use crate::domain::Services;
 use crate::domain::operations::recent_requests::{self, RequestError};
 use crate::domain::operations::request_queue::Sender;
+use crate::domain::operations::traffic::admission::AdmittedRequest;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::context::RequestOrigin;
 use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
+use crate::http::operations::measured_request::Waited;
 use crate::http::operations::rate_limits;
 use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::client_auth::basic;
 use crate::oidc::client_auth::{self, AuthenticatedClient, ClientAuthRequest, ClientEndpoint};
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::long_poll::Patience;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::request_parts::{named_client, parts_of};
 use crate::oidc::tokens::{Presented, PresentedText};
@@ -71,6 +75,7 @@ pub(crate) struct AuthenticatedForm {
     accepts_jwt: bool,
     from: Network,
     headers: CredentialHeaders,
+    patience: Patience,
 }
 
 /// The headers of a request with which a client proves what it is.
@@ -93,6 +98,9 @@ impl CredentialHeaders {
         self.authorization.as_ref().map(text_of)
     }
 }
+
+/// RFC 7240 section 2.
+const PREFER: &str = "prefer";
 
 /// The type of a signed introspection response (RFC 9701 section 5).
 const INTROSPECTION_JWT: &str = "application/token-introspection+jwt";
@@ -117,6 +125,8 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             _ => None,
         };
         let is_form = is_form(request.headers());
+        let admitted = request.extensions().get::<Arc<AdmittedRequest>>().cloned();
+        let patience = Patience::new(preferred_wait(request.headers()), admitted);
         let headers = CredentialHeaders::of(request.headers());
         let has_proof = !headers.proofs.is_empty();
         let accepted = request.headers().get_all(ACCEPT).iter();
@@ -171,6 +181,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 accepts_jwt,
                 from,
                 headers,
+                patience,
             })
         };
         called
@@ -205,6 +216,21 @@ fn unrepeated_parameters(text: &[u8]) -> Result<Parameters, TokenError> {
         .refuse_repeated()
         .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
     Ok(parameters)
+}
+
+/// Returns the time that the client prefers to wait for the response (`Prefer: wait=30`, RFC 7240 section 4.3). The
+/// first such preference counts (section 2).
+fn preferred_wait(headers: &HeaderMap) -> Duration {
+    let lines = headers.get_all(PREFER).iter().map(text_of);
+    let seconds = lines
+        .flat_map(|line| line.split(','))
+        .find_map(|preference| {
+            let preference = preference.split(';').next().unwrap_or_default();
+            let (name, value) = preference.split_once('=')?;
+            let is_wait = name.trim().eq_ignore_ascii_case("wait");
+            is_wait.then(|| value.trim().trim_matches('"').parse().unwrap_or(0))
+        });
+    Duration::from_secs(seconds.unwrap_or(0))
 }
 
 /// Notes a request for the administrator of the application that it names. Failures of this server are not its own.
@@ -259,10 +285,18 @@ pub(crate) async fn token(
         parameters,
         presented,
         headers,
+        patience,
         ..
     } = called;
     let id = &client.application.id;
-    let exchanged = grant::exchange(&services, &client, &parameters, presented).await;
+    let exchanged = Box::pin(grant::exchange(
+        &services,
+        &client,
+        &parameters,
+        presented,
+        &patience,
+    ))
+    .await;
     let (endpoint, error) = (ClientEndpoint::Token, exchanged.as_ref().err());
     note(
         &services,
@@ -272,13 +306,16 @@ pub(crate) async fn token(
         &parameters,
         error,
     );
-    let response = match exchanged {
+    let mut response = match exchanged {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
         Err(error) => {
             log_rejection(id, endpoint, &error);
             error_response(&services, &error)
         }
     };
+    if patience.is_long() {
+        response.extensions_mut().insert(Waited);
+    }
     with_nonce(&services, client.proof.is_some(), response)
 }
 

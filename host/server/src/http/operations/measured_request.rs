@@ -17,6 +17,10 @@ pub(crate) struct MeasuredRequest {
     begun: Option<Instant>,
 }
 
+/// Marks the response to a request that waited for an event, so that its time is not measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waited;
+
 impl MeasuredRequest {
     pub(crate) fn begin(uri: &Uri) -> Self {
         Self {
@@ -26,7 +30,8 @@ impl MeasuredRequest {
     }
 
     pub(crate) fn end(self, services: &Services, response: &Response) {
-        let took = self.begun.map(|begun| begun.elapsed());
+        let waited = response.extensions().get::<Waited>().is_some();
+        let took = self.begun.filter(|_| !waited).map(|begun| begun.elapsed());
         let status = response.status().as_u16();
         services.metrics.requests.count(self.endpoint, status, took);
     }

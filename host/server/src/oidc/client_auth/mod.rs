@@ -51,7 +51,7 @@ pub enum ClientEndpoint {
 
 impl ClientEndpoint {
     /// All endpoints.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Token,
         Self::Introspection,
         Self::Revocation,

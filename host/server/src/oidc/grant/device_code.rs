@@ -6,6 +6,8 @@ use crate::domain::{InternalError, Services};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::ciba;
+use crate::oidc::grant::ciba::Polling;
+use crate::oidc::grant::long_poll::Patience;
 use crate::oidc::grant::new_tokens::TokenResponse;
 use crate::oidc::parameters::Parameters;
 use assent_model::device_authorization::DeviceAuthorization;
@@ -20,6 +22,7 @@ pub(super) async fn exchange(
     services: &Services,
     client: &AuthenticatedClient,
     parameters: &Parameters,
+    patience: &Patience,
 ) -> Result<TokenResponse, TokenError> {
     if parameters.has("authorization_details") {
         return Err(TokenError::InvalidAuthorizationDetails(
@@ -50,7 +53,11 @@ pub(super) async fn exchange(
         .await
         .map_err(InternalError::from)?
         .ok_or(INVALID)?;
-    ciba::result_of(services, client, (&entered, &approval), None, polls).await
+    let polling = Polling {
+        intervals: polls,
+        patience,
+    };
+    ciba::result_of(services, client, (entered, approval), None, polling).await
 }
 
 /// Returns the request of this client with this `device_code`.

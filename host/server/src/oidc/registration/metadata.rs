@@ -14,6 +14,7 @@ use crate::keys::jws_verifier::ASYMMETRIC;
 use assent_model::application::GrantType;
 use assent_model::application_type::ApplicationType;
 use assent_model::backchannel::BackchannelBinding;
+use assent_model::backchannel_delivery::DeliveryMode;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::key::SigningAlgorithm;
 
@@ -151,7 +152,7 @@ pub fn request_of(
         });
         set(name, json!(uris));
     }
-    set("grant_types", json!(grant_types(&metadata)?));
+    set("grant_types", json!(grant_types(&metadata, purpose)?));
     set("token_endpoint_auth_method", json!(method.setting()));
     for name in [
         "authorization_signed_response_alg",
@@ -165,6 +166,9 @@ pub fn request_of(
         "client_uri",
     ] {
         set(name, json!(metadata.text(name)?));
+    }
+    for (name, value) in delivery(&metadata)? {
+        set(name, json!(value));
     }
     set("contacts", json!(metadata.texts("contacts")?));
     for (name, algorithm) in own_algorithms(&metadata, method)? {
@@ -258,19 +262,44 @@ fn type_and_method<'a>(metadata: &Metadata<'a>) -> Result<(ApplicationType, Meta
     }
 }
 
-fn grant_types(metadata: &Metadata<'_>) -> Result<Vec<&'static str>> {
+/// Returns how the application receives the results of its back-channel requests (OpenID CIBA Core 1.0 section 4). A
+/// client that polls needs no address.
+fn delivery<'a>(metadata: &Metadata<'a>) -> Result<[(&'static str, Option<&'a str>); 2]> {
+    const MODE: &str = "backchannel_token_delivery_mode";
+    const ENDPOINT: &str = "backchannel_client_notification_endpoint";
+    let modes = DeliveryMode::ALL.map(DeliveryMode::as_str);
+    let poll = DeliveryMode::Poll.as_str();
+    let mode = metadata.text(MODE)?.unwrap_or(poll);
+    if !modes.contains(&mode) {
+        let expected = format!("expected one of {}", modes.join(", "));
+        return Err(RegistrationError::of_member(MODE, &expected));
+    }
+    let endpoint = metadata.text(ENDPOINT)?.filter(|_| mode != poll);
+    Ok([(MODE, Some(mode)), (ENDPOINT, endpoint)])
+}
+
+/// Returns the grant types. An update may name those that an administrator granted; others would be an additional right.
+fn grant_types(metadata: &Metadata<'_>, purpose: MetadataUse) -> Result<Vec<&'static str>> {
     const GRANTS: &str = "grant_types";
     const RESPONSES: &str = "response_types";
     let code = GrantType::AuthorizationCode.as_str();
+    let ciba = GrantType::Ciba.as_str();
     let named = metadata.texts(GRANTS)?.unwrap_or_else(|| vec![code]);
-    let known = |name: &&str| GRANT_TYPES.iter().find(|known| known.as_str() == *name);
+    let permitted = match purpose {
+        MetadataUse::Registration => &GRANT_TYPES[..],
+        MetadataUse::Update => &GrantType::ALL[..],
+    };
+    let known = |name: &&str| permitted.iter().find(|known| known.as_str() == *name);
     let grants: Option<Vec<&'static str>> = named
         .iter()
         .map(|name| known(name).map(|known| known.as_str()))
         .collect();
     let device = GrantType::DeviceCode.as_str();
     let grants = grants
-        .filter(|grants| grants.contains(&code) || grants.contains(&device))
+        .filter(|grants| {
+            let of_users = [&code, &ciba, &device];
+            of_users.iter().any(|one| grants.contains(one))
+        })
         .ok_or_else(|| {
             let expected = "expected authorization_code, urn:ietf:params:oauth:grant-type:device_code, or both, with \
                             or without refresh_token";

@@ -42,6 +42,8 @@ const SAME: [&str; 28] = [
     "require_pushed_authorization_requests",
     "tls_client_certificate_bound_access_tokens",
     "dpop_bound_access_tokens",
+    "backchannel_token_delivery_mode",
+    "backchannel_client_notification_endpoint",
 ];
 
 /// Returns all metadata of an application. Only a response to the request that created a secret has it.
@@ -66,6 +68,11 @@ pub(super) fn metadata_of(
             }
         }
     }
+    // Without back-channel requests the default mode says nothing.
+    let delivers = settings.grant_types.contains(&GrantType::Ciba);
+    if !delivers && settings.backchannel_delivery.is_poll() {
+        metadata.remove("backchannel_token_delivery_mode");
+    }
     let issued_at = registration.source.registered_at.seconds();
     let subject_type = match settings.subject_type {
         SubjectType::Public => "public",
@@ -77,6 +84,8 @@ pub(super) fn metadata_of(
         ApplicationType::Web | ApplicationType::Spa => "web",
         ApplicationType::Native => "native",
     };
+    let has_code = settings.grant_types.contains(&GrantType::AuthorizationCode);
+    let response_types: &[&str] = if has_code { &["code"] } else { &[] };
     for (name, value) in [
         ("client_id", json!(application.id.as_str())),
         ("client_id_issued_at", json!(issued_at)),

@@ -78,6 +78,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "backchannel_requests",
         "an approval may have been used after the backup",
     ),
+    empty("backchannel_deliveries", "the requests ended"),
     empty(
         "device_authorizations",
         "a code may have been entered after the backup",

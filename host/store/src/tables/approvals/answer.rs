@@ -4,7 +4,7 @@ use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::approvals::{cooldown, delivery, receipts, report, request};
-use crate::tables::backchannel::withdrawal;
+use crate::tables::backchannel::{deliveries, withdrawal};
 use crate::tables::devices;
 use crate::tables::devices::{locks, passkeys};
 use crate::{Result, Store, audit};
@@ -184,6 +184,7 @@ async fn record_answer(
         if let (false, Some(application)) = (is_approved, &application) {
             withdrawal::withdraw_pending(db, &user, application, now).await?;
         }
+        deliveries::decided(db, id, now).await?;
         record_evidence(db, note, now).await?;
         return Ok(AnswerOutcome::Counted);
     }

@@ -13,7 +13,7 @@ use crate::tables::approvals::request::{
     ApprovalRequest, RefusedRequest, UnexpiredRequest, lock_and_read, subjects,
 };
 use crate::tables::approvals::{conflict, delivery, dispatch, limit, repeat};
-use crate::tables::backchannel::{device_authorization, request as backchannel};
+use crate::tables::backchannel::{deliveries, device_authorization, request as backchannel};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::change::Change;
@@ -181,6 +181,9 @@ async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result
             let application = &request.application;
             let is_paused = backchannel::is_paused(db, request.user_id, application, since).await?;
             backchannel::insert(db, request).await?;
+            if let Some(delivery) = &draft.delivery {
+                deliveries::insert(db, request, delivery).await?;
+            }
             Ok(match is_paused {
                 true => SubjectOutcome::Paused,
                 false => SubjectOutcome::Stored,

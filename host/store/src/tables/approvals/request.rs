@@ -7,6 +7,7 @@ use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{Approval, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
 use assent_model::backchannel::BackchannelRequest;
+use assent_model::backchannel_delivery::NewResultDelivery;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::secret::Digest;
@@ -42,6 +43,8 @@ pub struct ApprovalRequest {
 pub struct BackchannelDraft {
     /// The row.
     pub request: BackchannelRequest,
+    /// The delivery of its result; `None` if the application polls.
+    pub delivery: Option<NewResultDelivery>,
     /// The most open requests of the application for the user.
     pub most_open: u32,
     /// A denial or a report at this time or later pauses the application for the user: no device receives the request.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::authentication::{AuthenticationChange, authentication, request_keys};
+use super::backchannel_delivery;
 use super::document::{ClientChange, SubjectKind};
 use super::information::InformationChange;
 use super::values::{application_name, recipe_id, require_known_scopes, server_address};
@@ -92,6 +93,8 @@ pub(super) fn apply(
         tls_client_certificate_bound_access_tokens,
         dpop_bound_access_tokens,
         authorization_details_types,
+        backchannel_token_delivery_mode,
+        backchannel_client_notification_endpoint,
         admin_scopes,
     } = change;
     let keys = AuthenticationChange {
@@ -228,6 +231,14 @@ pub(super) fn apply(
     if let Some(names) = authorization_details_types {
         settings.authorization_details_types = details_types(&names)?;
     }
+    let delivery = backchannel_delivery::changed(
+        &settings.backchannel_delivery,
+        backchannel_token_delivery_mode,
+        backchannel_client_notification_endpoint,
+        egress,
+    )?;
+    backchannel_delivery::must_be_offered(services, &settings.backchannel_delivery, &delivery)?;
+    settings.backchannel_delivery = delivery;
     set(&mut settings.admin_scopes, admin_scopes);
     set(
         &mut settings.lenient_assertion_audience,
@@ -347,6 +358,7 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
             "only a web application, which authenticates itself, may have urn:openid:params:grant-type:ciba",
         ));
     }
+    backchannel_delivery::must_fit(settings)?;
     if settings.lenient_assertion_audience && settings.is_service_account() {
         return Err(invalid(
             "lenient_assertion_audience",

@@ -95,6 +95,8 @@ impl AdminCommand for CreateClient {
             tls_client_certificate_bound_access_tokens: _,
             dpop_bound_access_tokens: _,
             authorization_details_types: _,
+            backchannel_token_delivery_mode: _,
+            backchannel_client_notification_endpoint: _,
         } = change.protected();
         let action = admin_scopes
             .is_some()

@@ -15,6 +15,7 @@ use assent_model::application::{
 };
 use assent_model::application_type::ApplicationType;
 use assent_model::backchannel::BackchannelBinding;
+use assent_model::backchannel_delivery::DeliveryMode;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_algorithm::ClientAlgorithm;
 use assent_model::client_auth::{
@@ -179,6 +180,13 @@ assent_model::resource! {
     /// The types of authorization details that the application may request (RFC 9396 section 10), 50 at most; null
     /// removes all. Each request needs an approval on a device, which shows the details.
     protected emptied authorization_details_types: Vec<String>,
+    /// How the application receives the results of its back-channel requests (OpenID CIBA Core 1.0 section 4): it polls,
+    /// the server notifies it, or, with the setting `oidc.backchannel.push`, the server sends it the tokens. The latter
+    /// not with tokens that are bound to a key.
+    protected plain backchannel_token_delivery_mode: DeliveryMode,
+    /// The https address that receives the notifications or tokens, with the mode `ping` or `push`; null removes it with
+    /// the mode `poll`.
+    protected removable backchannel_client_notification_endpoint: String,
     /// The permissions of the application in the admin API as a service account; null removes all. Only an owner
     /// may set them.
     owner(explained) emptied admin_scopes: AdminScopes as Vec<AdminScope>,
@@ -268,6 +276,7 @@ impl ClientDocument {
             introspection_algorithm,
             sender_constraint,
             authorization_details_types,
+            backchannel_delivery,
             admin_scopes,
         } = settings;
         let (subject_type, sector_identifier) = match subject_type {
@@ -356,6 +365,10 @@ impl ClientDocument {
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
+            backchannel_token_delivery_mode: backchannel_delivery.mode(),
+            backchannel_client_notification_endpoint: backchannel_delivery
+                .endpoint()
+                .map(Url::to_string),
             admin_scopes: admin_scopes.clone(),
             created_at: moment_text(application.created_at),
             updated_at: moment_text(application.updated_at),
