@@ -13,7 +13,7 @@ use assent_model::client_registration::ClientRegistration;
 use assent_model::secret::Secret;
 
 /// The members of the admin API that are metadata of the same name, if they are not null.
-const SAME: [&str; 28] = [
+const SAME: [&str; 30] = [
     "redirect_uris",
     "post_logout_redirect_uris",
     "grant_types",
@@ -78,8 +78,6 @@ pub(super) fn metadata_of(
         SubjectType::Public => "public",
         SubjectType::Pairwise { .. } => "pairwise",
     };
-    let has_codes = settings.grant_types.contains(&GrantType::AuthorizationCode);
-    let response_types: &[&str] = if has_codes { &["code"] } else { &[] };
     let application_type = match settings.application_type {
         ApplicationType::Web | ApplicationType::Spa => "web",
         ApplicationType::Native => "native",
