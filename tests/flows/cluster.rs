@@ -135,7 +135,8 @@ impl Cluster {
             None => (1, self.database.url().to_owned()),
         };
         format!(
-            "base_url = \"{}\"\n{UNLIMITED}[http]\nlisten = \"127.0.0.1:{port}\"\ndrain_time = \"0s\"\n\
+            "base_url = \"{}\"\n{UNLIMITED}[egress]\nallow_private_addresses = true\n[http]\n\
+             listen = \"127.0.0.1:{port}\"\ndrain_time = \"0s\"\n\
              trusted_proxies = [\"127.0.0.1\"]\n\
              [database]\nurl = \"{url}\"\n[keys]\nmaster_key_file = \"{}\"\n{}\n",
             self.base,

@@ -1,6 +1,7 @@
 //! The flows of users and applications, step by step, with faults. The client repeats each step without an answer, and
 //! compares the received answers with the database.
 
+mod backchannel;
 pub mod balancer;
 pub mod cluster;
 pub mod fault;
@@ -22,6 +23,7 @@ pub use sign_in::SignIn;
 pub use tokens::CodeExchange;
 
 use crate::harness::Page;
+use backchannel::Backchannel;
 use logout::Logout;
 use protected_action::ProtectedAction;
 use tokens::Refresh;
@@ -69,15 +71,17 @@ pub enum Flow {
     Refresh,
     Logout,
     ProtectedAction,
+    Backchannel,
 }
 
 impl Flow {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::SignIn,
         Self::CodeExchange,
         Self::Refresh,
         Self::Logout,
         Self::ProtectedAction,
+        Self::Backchannel,
     ];
 
     pub const fn name(self) -> &'static str {
@@ -87,6 +91,7 @@ impl Flow {
             Self::Refresh => "refresh",
             Self::Logout => "logout",
             Self::ProtectedAction => "protected action",
+            Self::Backchannel => "back-channel request",
         }
     }
 
@@ -102,6 +107,9 @@ impl Flow {
             Self::ProtectedAction => RunningFlow::ProtectedAction(Box::new(
                 ProtectedAction::prepare(cluster, name).await,
             )),
+            Self::Backchannel => {
+                RunningFlow::Backchannel(Box::new(Backchannel::prepare(cluster, name).await))
+            }
         }
     }
 }
@@ -113,6 +121,7 @@ pub enum RunningFlow {
     Refresh(Box<Refresh>),
     Logout(Box<Logout>),
     ProtectedAction(Box<ProtectedAction>),
+    Backchannel(Box<Backchannel>),
 }
 
 impl RunningFlow {
@@ -127,17 +136,19 @@ impl RunningFlow {
             Self::Refresh(flow) => flow.attempt().await,
             Self::Logout(flow) => flow.attempt().await,
             Self::ProtectedAction(flow) => flow.attempt().await,
+            Self::Backchannel(flow) => flow.attempt().await,
         }
     }
 
     /// Asserts that all acknowledged results exist, and that no code, token or approval was used twice.
-    pub async fn check(&self, cluster: &Cluster) {
+    pub async fn check(&mut self, cluster: &Cluster) {
         match self {
             Self::SignIn(flow) => flow.check(cluster).await,
             Self::CodeExchange(flow) => flow.check(cluster).await,
             Self::Refresh(flow) => flow.check(cluster).await,
             Self::Logout(flow) => flow.check(cluster).await,
             Self::ProtectedAction(flow) => flow.check(cluster).await,
+            Self::Backchannel(flow) => flow.check(cluster).await,
         }
     }
 }

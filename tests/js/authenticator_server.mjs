@@ -142,6 +142,15 @@ async function answered(method, path, query, body) {
     case 'POST /qr-sign-ins':
       list(request('s1'));
       return [200, { request: 's1', login_page: null }];
+    case 'POST /device-authorizations': {
+      if (body.user_code.replaceAll(/[ -]/g, '').toUpperCase() !== 'WDJBMJHT') {
+        return [410, { error: 'user_code_not_found' }];
+      }
+      const asked = Math.floor(Date.now() / 1000) - 125;
+      const device = { user_code: 'WDJB-MJHT', asked_at: asked, scopes: ['Confirm your identity'] };
+      list(request('u1', { browser: '', device_authorization: device }));
+      return [200, { request: 'u1' }];
+    }
     case 'GET /history': {
       const past = { ...request('h1'), outcome: 'approved', at: Math.floor(Date.now() / 1000) };
       return [200, { items: [past, { ...past, outcome: 'of a newer server' }] }];
@@ -260,7 +269,7 @@ export async function enrolled(prepare = undefined, says = {}) {
   const wrong = complaints(page);
   await page.getByRole('button', { name: await said('app-done') }).click();
   await page.getByText(await said('app-nothing')).waitFor();
-  return { page, wrong: () => wrong.filter((line) => !/sw\.js|\b(404|422)\b/.test(line)) };
+  return { page, wrong: () => wrong.filter((line) => !/sw\.js|\b(404|410|422)\b/.test(line)) };
 }
 
 export const field = (page) => page.getByRole('textbox', { name: /number/i });

@@ -227,3 +227,24 @@ test('the text of the check of a caller names the administrator and the number',
     'number: "42"',
   ]);
 });
+
+test('the text of a sign-in on another device has its code, its time and each permission', () => {
+  const request = {
+    ...REQUEST,
+    browser: '',
+    device_authorization: { user_code: 'WDJB-MJHT', asked_at: 1_699_999_940, scopes: ['Confirm your identity'] },
+  };
+  const signed = canonical
+    .approvalText({ issuer: ISSUER, device: 'd1', request, decision: 'approve', number: '' })
+    .split('\n');
+  assert.equal(signed[0], 'assent-device-authorization-v1');
+  assert.deepEqual(signed.slice(8), [
+    'browser: ""',
+    `expires: ${REQUEST.expires_at}`,
+    'code: "WDJB-MJHT"',
+    'asked: 1699999940',
+    'scope: "Confirm your identity"',
+    'decision: "approve"',
+    'number: ""',
+  ]);
+});

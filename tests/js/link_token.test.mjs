@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { readLink } from '../../host/server/assets/authenticator/link_token.js';
+import { codeInLink, readLink } from '../../host/server/assets/authenticator/link_token.js';
 import { tokenOf } from './tokens.mjs';
 
 const token = tokenOf('en', 1);
@@ -103,4 +103,23 @@ test('the server writes the same text', () => {
   // The value is 48 times 0x5a; `host/model/src/token_text.rs` has the same text.
   const same = 'en_4KEYVtSqL8WuVRhDKT8mAzF1nhVs4Q1dhQa3vH9xoPujcADWm8cgsNaSD4Wy4ZYrFK4rgUgW';
   assert.deepEqual(readLink(same), { kind: 'enrol', token: same });
+});
+
+test('the code of a device is found in links of this server only', () => {
+  const origin = 'https://id.example';
+  for (const [link, code] of [
+    ['#device', ''],
+    ['#device=WDJB-MJHT', 'WDJB-MJHT'],
+    [`${origin}/authenticator#device=wdjb-mjht`, 'wdjb-mjht'],
+    [`${origin}/device`, ''],
+    [`${origin}/device?user_code=WDJB-MJHT`, 'WDJB-MJHT'],
+    ['#devices', null],
+    ['#device=<b>', null],
+    ['', null],
+    [`${origin}.evil.example/device?user_code=WDJB-MJHT`, null],
+    ['https://evil.example/device?user_code=WDJB-MJHT', null],
+    [`${origin}/device?user_code=WDJB-MJHT&next=x`, null],
+  ]) {
+    assert.equal(codeInLink(link, origin), code, link);
+  }
 });

@@ -30,6 +30,11 @@ async function signedOutPages(page) {
   await page.goto(`${BASE_URL}/oidc/session/end?id_token_hint=nonsense`);
   await page.getByRole('link', { name: /sign out/i }).waitFor();
   await look(page, 'error-sign-out');
+  await page.goto(`${BASE_URL}/device`);
+  await look(page, 'device');
+  await page.goto(`${BASE_URL}/device?user_code=WDJB-MJHT`);
+  await page.getByText('WDJB-MJHT').waitFor();
+  await look(page, 'device-code');
   await page.goto(`${BASE_URL}/authenticator`);
   await page.getByRole('heading', { level: 1 }).waitFor();
   await look(page, 'authenticator-empty');

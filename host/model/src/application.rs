@@ -8,6 +8,8 @@ use url::Url;
 
 use crate::administration::AdminScopes;
 use crate::authorization_details::name::TypeName;
+use crate::backchannel::{BackchannelBinding, LongestExpiry};
+use crate::backchannel_delivery::BackchannelDelivery;
 use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::client_secret::ClientSecrets;
@@ -58,12 +60,16 @@ pub enum GrantType {
     #[serde(rename = "urn:openid:params:grant-type:ciba")]
     #[strum(serialize = "urn:openid:params:grant-type:ciba")]
     Ciba,
+    /// RFC 8628 section 3.4: the user signs in on a device without a browser, by a code.
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:device_code")]
+    #[strum(serialize = "urn:ietf:params:oauth:grant-type:device_code")]
+    DeviceCode,
 }
 crate::enum_texts!(GrantType);
 
 impl GrantType {
     /// The grant types of a new application. It may not ask for users without a browser, because each such request
-    /// reaches a device of a user.
+    /// reaches a device of a user. Nor may it show codes, which users enter without a sight of its address.
     pub const DEFAULT: [Self; 3] = [
         Self::AuthorizationCode,
         Self::RefreshToken,
@@ -376,6 +382,16 @@ pub struct OidcSettings {
     /// The only algorithm of its request objects; `None`: each supported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_object_algorithm: Option<ClientAlgorithm>,
+    /// The only algorithm of its signed back-channel requests, which it must then sign; `None`: each supported one. See
+    /// [`OidcSettings::signs_backchannel_requests`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backchannel_request_algorithm: Option<ClientAlgorithm>,
+    /// The way in which users connect its back-channel requests with it.
+    #[serde(default, skip_serializing_if = "BackchannelBinding::is_default")]
+    pub backchannel_binding: BackchannelBinding,
+    /// The longest expiry that its back-channel requests may ask for.
+    #[serde(default, skip_serializing_if = "LongestExpiry::is_default")]
+    pub backchannel_longest_expiry: LongestExpiry,
     /// The only algorithm of its assertions with a key; `None`: each supported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertion_algorithm: Option<ClientAlgorithm>,
@@ -432,6 +448,9 @@ pub struct OidcSettings {
     /// The types of authorization details that the application may request (RFC 9396 section 10).
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub authorization_details_types: BTreeSet<TypeName>,
+    /// The delivery of the results of its back-channel requests (OpenID CIBA Core 1.0 section 4).
+    #[serde(default, skip_serializing_if = "BackchannelDelivery::is_poll")]
+    pub backchannel_delivery: BackchannelDelivery,
     /// The permissions of the application in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
@@ -453,6 +472,9 @@ impl OidcSettings {
             request_uris: Vec::new(),
             require_signed_request_object: false,
             request_object_algorithm: None,
+            backchannel_request_algorithm: None,
+            backchannel_binding: BackchannelBinding::default(),
+            backchannel_longest_expiry: LongestExpiry::default(),
             assertion_algorithm: None,
             security_profile: None,
             id_token_algorithm: SigningAlgorithm::default(),
@@ -474,6 +496,7 @@ impl OidcSettings {
             introspection_algorithm: None,
             sender_constraint: SenderConstraint::default(),
             authorization_details_types: BTreeSet::new(),
+            backchannel_delivery: BackchannelDelivery::default(),
             admin_scopes: AdminScopes::default(),
         }
     }
@@ -497,6 +520,13 @@ impl OidcSettings {
         let is_lenient = self.lenient_assertion_audience
             || self.security_profile == Some(SecurityProfile::FapiCiba);
         is_lenient && !self.is_service_account()
+    }
+
+    /// Whether each back-channel request must be a signed JWT (OpenID CIBA Core 1.0 section 7.1.1): the application
+    /// fixed its algorithm, or its profile requires it.
+    pub fn signs_backchannel_requests(&self) -> bool {
+        self.backchannel_request_algorithm.is_some()
+            || self.security_profile == Some(SecurityProfile::FapiCiba)
     }
 
     /// Returns the current scopes of the application in the admin API, with a token that was issued with these scopes.

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::action_approval::ActionOutline;
 use crate::authorization_details::requested::DetailsTexts;
-use crate::backchannel::BindingMessage;
+use crate::backchannel::{BackchannelBinding, BindingMessage};
 use crate::clock::Timestamp;
+use crate::device_authorization::EnteredCode;
 use crate::entropy::Entropy;
 use crate::id::{
     ActionApprovalId, ApprovalId, BackchannelRequestId, CallerCheckId, DeviceId, Did, LoginId,
@@ -44,8 +45,8 @@ pub struct Approval {
     /// Whether that device is in the waiting browser, so that both have the same user.
     pub is_same_browser: bool,
     /// The number that the browser shows and the user types. Two unexpired requests of one user or name never have the
-    /// same number. `None` for a sign-in with a passkey, because no device is prompted, and for a back-channel request,
-    /// because the user compares its binding message.
+    /// same number. `None` for a sign-in with a passkey, because no device is prompted, and for a back-channel request
+    /// without digits to type.
     pub number: Option<MatchingNumber>,
     /// The details that the device shows.
     pub shown: PromptDetails,
@@ -80,6 +81,18 @@ pub enum ApprovalSubject {
         message: Option<BindingMessage>,
         /// The scopes to which an approval consents.
         scopes: Scopes,
+        /// The way in which the user connects the request with the application.
+        binding: BackchannelBinding,
+    },
+    /// A sign-in on a device whose code the user entered (RFC 8628). The device of the user shows and signs the code,
+    /// its age and the scopes.
+    DeviceAuthorization {
+        /// The id of the back-channel request that the entry of the code created.
+        id: BackchannelRequestId,
+        /// The code that the user entered.
+        entered: EnteredCode,
+        /// The scopes to which an approval consents.
+        scopes: Scopes,
     },
     /// A help desk asks whether the user is on the phone. An approval grants nothing.
     CallerCheck {
@@ -97,6 +110,7 @@ impl std::fmt::Display for ApprovalSubject {
             Self::SignIn(id) => write!(f, "sign_in:{id}"),
             Self::ProtectedAction { id, .. } => write!(f, "action:{id}"),
             Self::Backchannel { id, .. } => write!(f, "backchannel:{id}"),
+            Self::DeviceAuthorization { id, .. } => write!(f, "device_authorization:{id}"),
             Self::CallerCheck { id, .. } => write!(f, "caller_check:{id}"),
         }
     }
@@ -177,6 +191,8 @@ pub enum RequestKind {
     Passkey,
     /// An application's back channel, without a browser.
     Backchannel,
+    /// The user entered the code of a device.
+    DeviceAuthorization,
     /// A help desk that has a caller on the phone.
     CallerCheck,
 }
@@ -237,11 +253,14 @@ impl Approval {
     }
 
     /// Whether an approval with this typed number counts. A request without a number is approved without one, if the
-    /// user compares its binding message instead.
+    /// user compares its binding message or the code of the device instead, or uses a passkey.
     pub fn accepts_number(&self, typed: &str) -> bool {
         match (&self.subject, self.number) {
             (_, Some(number)) => MatchingNumber::parse(typed) == Some(number),
-            (ApprovalSubject::Backchannel { .. }, None) => typed.is_empty(),
+            (ApprovalSubject::Backchannel { binding, .. }, None) => {
+                *binding != BackchannelBinding::Typed && typed.is_empty()
+            }
+            (ApprovalSubject::DeviceAuthorization { .. }, None) => typed.is_empty(),
             (
                 ApprovalSubject::SignIn(_)
                 | ApprovalSubject::ProtectedAction { .. }
@@ -249,6 +268,17 @@ impl Approval {
                 None,
             ) => false,
         }
+    }
+
+    /// Whether only an approval with the passkey of a device counts.
+    pub const fn needs_passkey(&self) -> bool {
+        matches!(
+            self.subject,
+            ApprovalSubject::Backchannel {
+                binding: BackchannelBinding::Unbound,
+                ..
+            }
+        )
     }
 
     /// Returns the stage at `now`. A request expires without a write to the database.
@@ -297,43 +327,79 @@ impl CooldownPolicy {
     }
 }
 
-/// The two digits that the browser shows and the user types on the device. The server never sends them to the device.
+/// The digits that the browser or the application shows and the user types on the device. The server never sends them
+/// to the device. Those of a sign-in or a protected action are two. Those of a back-channel request are three, or two to
+/// four of the application's choice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MatchingNumber(u32);
+pub struct MatchingNumber {
+    /// The number of digits: `042` is not `42`.
+    digits: u8,
+    value: u32,
+}
+
+/// The bounds of the number of digits.
+const FEWEST_DIGITS: usize = 2;
+const MOST_DIGITS: usize = 4;
 
 impl MatchingNumber {
-    /// Returns all numbers, 10 to 99, in random order (a Fisher-Yates shuffle). The request gets the first unused
-    /// number.
+    /// Returns all numbers of two digits, 10 to 99, in random order. The request gets the first unused number.
     pub fn shuffled(entropy: &dyn Entropy) -> Vec<Self> {
-        let mut numbers: Vec<Self> = (10..100).map(Self).collect();
-        for last in (1..numbers.len()).rev() {
-            let bound = u32::try_from(last + 1).unwrap_or(u32::MAX);
-            let other = usize::try_from(entropy.below(bound)).unwrap_or(0);
-            numbers.swap(last, other);
-        }
-        numbers
+        in_random_order((10..100).map(|value| Self { digits: 2, value }), entropy)
+    }
+
+    /// Returns all numbers of three digits, 100 to 999, in random order. So a back-channel request takes no number of a
+    /// sign-in.
+    pub fn shuffled_of_three_digits(entropy: &dyn Entropy) -> Vec<Self> {
+        in_random_order((100..1000).map(|value| Self { digits: 3, value }), entropy)
     }
 
     /// Whether the number is even.
     pub const fn is_even(self) -> bool {
-        self.0.is_multiple_of(2)
+        self.value.is_multiple_of(2)
     }
 
-    /// Parses two digits of any script and width, as a user types them.
+    /// Whether a sign-in may have the number.
+    pub const fn has_two_digits(self) -> bool {
+        self.digits == 2
+    }
+
+    /// Parses digits of any script and width, as a user types them.
     pub fn parse_typed(text: &str) -> Option<Self> {
         Self::parse(&plain_code(text))
     }
 
-    /// Parses the two digits.
+    /// Parses two to four digits.
     pub fn parse(text: &str) -> Option<Self> {
-        let two_digits = text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit());
-        two_digits.then(|| text.parse().ok()).flatten().map(Self)
+        let is_number = (FEWEST_DIGITS..=MOST_DIGITS).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_digit());
+        let value = is_number.then(|| text.parse().ok()).flatten()?;
+        let digits = u8::try_from(text.len()).ok()?;
+        Some(Self { digits, value })
     }
+}
+
+/// Shuffles numbers (Fisher-Yates).
+fn in_random_order(
+    numbers: impl Iterator<Item = MatchingNumber>,
+    entropy: &dyn Entropy,
+) -> Vec<MatchingNumber> {
+    let mut numbers: Vec<MatchingNumber> = numbers.collect();
+    for last in (1..numbers.len()).rev() {
+        let bound = u32::try_from(last + 1).unwrap_or(u32::MAX);
+        let other = usize::try_from(entropy.below(bound)).unwrap_or(0);
+        numbers.swap(last, other);
+    }
+    numbers
 }
 
 impl fmt::Display for MatchingNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:02}", self.0)
+        write!(
+            f,
+            "{:0width$}",
+            self.value,
+            width = usize::from(self.digits)
+        )
     }
 }
 
@@ -378,15 +444,28 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_two_digits() {
-        let mut numbers = MatchingNumber::shuffled(&SystemEntropy);
-        for number in &numbers {
-            assert_eq!(MatchingNumber::parse(&number.to_string()), Some(*number));
+    fn numbers_have_two_to_four_digits() {
+        for (mut numbers, all) in [
+            (MatchingNumber::shuffled(&SystemEntropy), 90),
+            (
+                MatchingNumber::shuffled_of_three_digits(&SystemEntropy),
+                900,
+            ),
+        ] {
+            for number in &numbers {
+                assert_eq!(MatchingNumber::parse(&number.to_string()), Some(*number));
+                assert_eq!(number.has_two_digits(), all == 90);
+            }
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert_eq!(numbers.len(), all);
         }
-        numbers.sort_unstable();
-        numbers.dedup();
-        assert_eq!(numbers.len(), 90);
-        for text in ["", "1", "123", "+1", " 1", "１２"] {
+        for text in ["00", "042", "0007", "9999"] {
+            let number = MatchingNumber::parse(text).expect(text);
+            assert_eq!(number.to_string(), text);
+        }
+        assert_ne!(MatchingNumber::parse("042"), MatchingNumber::parse("42"));
+        for text in ["", "1", "12345", "+1", " 1", "１２"] {
             assert_eq!(MatchingNumber::parse(text), None, "{text:?}");
         }
     }

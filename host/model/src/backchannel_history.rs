@@ -19,9 +19,10 @@ pub enum BackchannelOutcome {
     Reported,
     /// The user did not answer in time.
     Expired,
-    /// No device showed it: the user stopped or paused the application, has no device, or may not sign in.
+    /// No device showed it: the application was stopped or paused, or the user has no device or may not sign in.
     NotShown,
-    /// It ended before the user answered, for example because the user stopped the application.
+    /// It ended without a result: the user stopped the application, or the application withdrew it before it received
+    /// tokens, for example.
     Withdrawn,
     /// The user typed a wrong number too often.
     NumberMismatch,

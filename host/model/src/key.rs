@@ -101,6 +101,58 @@ impl KeyPurpose {
     }
 }
 
+/// The purpose of signing keys that are published, rotate, and can be revoked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SigningPurpose {
+    /// The keys of ID tokens, logout tokens and responses with this algorithm.
+    IdToken(SigningAlgorithm),
+    /// The keys of receipts.
+    Receipt,
+}
+
+impl SigningPurpose {
+    /// The only algorithm of the keys.
+    pub const fn algorithm(self) -> SigningAlgorithm {
+        match self {
+            Self::IdToken(algorithm) => algorithm,
+            Self::Receipt => SigningAlgorithm::Es256,
+        }
+    }
+
+    /// The kind of the keys.
+    pub const fn kind(self) -> SigningKeyKind {
+        match self {
+            Self::IdToken(_) => SigningKeyKind::IdToken,
+            Self::Receipt => SigningKeyKind::Receipt,
+        }
+    }
+}
+
+impl From<SigningPurpose> for KeyPurpose {
+    fn from(purpose: SigningPurpose) -> Self {
+        match purpose {
+            SigningPurpose::IdToken(algorithm) => Self::IdToken(algorithm),
+            SigningPurpose::Receipt => Self::Receipt,
+        }
+    }
+}
+
+/// What signing keys sign: a purpose without its algorithm.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SigningKeyPurpose))]
+#[derive(strum::IntoStaticStr, strum::VariantArray)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum SigningKeyKind {
+    // The default is the first of all.
+    /// ID tokens, logout tokens and signed responses.
+    #[default]
+    IdToken,
+    /// Receipts of approvals.
+    Receipt,
+}
+crate::enum_texts!(SigningKeyKind);
+
 /// A text that is not the name of a purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a purpose of keys")]
@@ -278,8 +330,28 @@ impl KeyTimes {
         }
     }
 
+    /// Returns the stage of a key that is never deleted, as [`Self::life_at`]. It stays archived or revoked for ever.
+    pub fn permanent_life_at(&self, all: &[Self], now: Timestamp) -> KeyLife {
+        let life = self.life_at(all, now);
+        match (life.stage, self.revoked_at) {
+            (KeyStage::Revoked | KeyStage::Expired, Some(revoked_at)) => KeyLife {
+                stage: KeyStage::Revoked,
+                since: revoked_at,
+                until: None,
+            },
+            (KeyStage::Archived | KeyStage::Expired, None) => KeyLife {
+                stage: KeyStage::Archived,
+                since: self
+                    .replaced_at(all)
+                    .map_or(life.since, |replaced_at| replaced_at + RETIRED),
+                until: None,
+            },
+            _ => life,
+        }
+    }
+
     /// Returns the time at which a later key begins to sign. A key that was revoked before its start never signs.
-    fn replaced_at(&self, all: &[Self]) -> Option<Timestamp> {
+    pub fn replaced_at(&self, all: &[Self]) -> Option<Timestamp> {
         let later = all.iter().filter(|key| key.generation > self.generation);
         later
             .filter(|key| key.revoked_at.is_none_or(|at| at > key.signs_from))

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::id::Did;
+use crate::outbox;
 
 /// The delays after the first attempts, in seconds. The last one applies to all further attempts.
 const PAUSES: [u64; 5] = [5, 30, 2 * 60, 10 * 60, 60 * 60];
@@ -25,17 +26,6 @@ pub struct LogoutDelivery {
     pub attempts: u32,
     /// The time at which the session ended.
     pub created_at: Timestamp,
-}
-
-/// The result of an attempt to deliver a logout token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogoutSettlement {
-    /// The application accepted the logout token.
-    Delivered,
-    /// No further attempt follows.
-    Abandoned,
-    /// The next attempt is at this time.
-    RetryAt(Timestamp),
 }
 
 /// A client with a front-channel logout URI that took part in an ended session. Only the browser of the session can
@@ -74,10 +64,7 @@ pub enum ClientLogoutOutcome {
 impl LogoutDelivery {
     /// Returns the time of the next attempt if this one fails at `now`, or `None` if this is the last one.
     pub fn again_after(&self, now: Timestamp) -> Option<Timestamp> {
-        let begun = usize::try_from(self.attempts.saturating_sub(1)).unwrap_or(usize::MAX);
-        let [.., last] = PAUSES;
-        let again = now + Duration::from_secs(PAUSES.get(begun).copied().unwrap_or(last));
-        (again <= self.created_at + LONGEST).then_some(again)
+        outbox::again_after(&PAUSES, self.attempts, self.created_at + LONGEST, now)
     }
 }
 

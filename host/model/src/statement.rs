@@ -98,6 +98,15 @@ pub enum StatementSubject<'a> {
         /// The permissions of the scopes.
         scopes: &'a [String],
     },
+    /// A sign-in on a device whose code the user entered.
+    DeviceAuthorization {
+        /// The code.
+        code: &'a str,
+        /// The time at which the device asked.
+        asked_at: Timestamp,
+        /// The permissions of the scopes.
+        scopes: &'a [String],
+    },
     /// A help desk that asks whether the user is on the phone, with the name of the administrator.
     CallerCheck(&'a str),
 }
@@ -112,9 +121,10 @@ pub enum Binding<'a> {
 }
 
 impl ApprovalStatement<'_> {
-    /// Returns the text to sign. The texts for a sign-in, a protected action, a back-channel request and the check of a
-    /// caller always differ, and a text without a number from one with a number. Each authorization detail has a line.
-    /// A report ("This was not me") has its own text, without a number, a subject and details.
+    /// Returns the text to sign. The texts for a sign-in, a protected action, a back-channel request, a device
+    /// authorization and the check of a caller always differ, and a text without a number from one with a number. Each
+    /// authorization detail has a line. A report ("This was not me") has its own text, without a number, a subject and
+    /// details.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", json_string(self.issuer)),
@@ -140,6 +150,16 @@ impl ApprovalStatement<'_> {
                 values.push(("message", json_string(message)));
                 values.extend(scopes.iter().map(|scope| ("scope", json_string(scope))));
                 "assent-backchannel-v1"
+            }
+            StatementSubject::DeviceAuthorization {
+                code,
+                asked_at,
+                scopes,
+            } => {
+                values.push(("code", json_string(code)));
+                values.push(("asked", asked_at.seconds().to_string()));
+                values.extend(scopes.iter().map(|scope| ("scope", json_string(scope))));
+                "assent-device-authorization-v1"
             }
             StatementSubject::CallerCheck(administrator) => {
                 values.push(("administrator", json_string(administrator)));
@@ -361,6 +381,35 @@ mod tests {
                 "message: \"Pay 5\u{202e} EUR\\ndecision: \\\"deny\\\"\"",
                 "scope: \"Confirm your identity\"",
                 "scope: \"See \\\"all\\\"\\nscope: \\\"none\\\"\"",
+                "decision: \"approve\"",
+                "number: \"\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_signed_text_of_a_device_authorization_has_its_code_age_and_scopes() {
+        let scopes = ["Confirm your identity".to_owned()];
+        let text = ApprovalStatement {
+            subject: StatementSubject::DeviceAuthorization {
+                code: "WDJB-MJHT",
+                asked_at: Timestamp::from_seconds(1_799_999_940),
+                scopes: &scopes,
+            },
+            browser: "",
+            binding: Binding::Number(""),
+            ..statement()
+        }
+        .text();
+        let signed: Vec<&str> = text.split('\n').collect();
+        assert_eq!(signed[0], "assent-device-authorization-v1");
+        assert_eq!(signed[7], "place: \"192.0.2.7\"");
+        assert_eq!(
+            signed[10..],
+            [
+                "code: \"WDJB-MJHT\"",
+                "asked: 1799999940",
+                "scope: \"Confirm your identity\"",
                 "decision: \"approve\"",
                 "number: \"\"",
             ]

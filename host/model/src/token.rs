@@ -36,6 +36,8 @@ pub mod prefix {
     pub const PUSHED_REQUEST: &str = "pr";
     /// The `auth_req_id` of a back-channel authentication request.
     pub const BACKCHANNEL_REQUEST: &str = "br";
+    /// The `device_code` of a device authorization request.
+    pub const DEVICE_CODE: &str = "dc";
     /// An initial access token, with which applications register themselves.
     pub const INITIAL_ACCESS: &str = "ia";
     /// The registration access token of an application that registered itself.

@@ -20,6 +20,7 @@ use crate::domain::operations::telemetry::error_references::ErrorReferences;
 use crate::domain::operations::telemetry::metrics::LostLogLines;
 use crate::domain::operations::telemetry::span_sampler::SpanSampler;
 use crate::domain::operations::traffic::admission::Admission;
+use crate::domain::operations::traffic::long_polls::LongPolls;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
 use crate::domain::sign_in::details_types::DetailsTypeNames;
 use crate::geoip::GeoIp;
@@ -141,7 +142,11 @@ pub async fn compose(
     let under_way = Arc::clone(store.requests_under_way());
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
-        rate_limits: RateLimiters::new(settings.rate_limits, settings.oidc.backchannel),
+        rate_limits: RateLimiters::new(settings.rate_limits, &settings.oidc),
+        backchannel_long_polls: LongPolls::new(
+            1,
+            usize::try_from(settings.oidc.backchannel.long_polls).unwrap_or(usize::MAX),
+        ),
         client_authorities: client_authorities(&settings, &clock)?,
         settings,
         egress,
@@ -179,7 +184,8 @@ pub async fn compose(
         admission: Arc::new(Admission::of_processors(under_way)),
         signed_documents: domain::keys::signed_documents::SignedDocuments::default(),
         wakeups: crate::domain::operations::wakeups::Wakeups::default(),
-        long_polls: domain::devices::long_polls::LongPolls::default(),
+        // An app needs one. A second one may wait on a lost connection.
+        long_polls: LongPolls::new(2, usize::MAX),
         leased_work: domain::approvals::lease::LeasedWork::default(),
         clock,
         entropy,

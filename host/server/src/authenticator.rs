@@ -13,9 +13,10 @@ use serde::Deserialize;
 
 use crate::authenticator::exchange::token_of;
 use crate::http::devices::DecisionOutcome;
+use crate::http::sign_in::device_authorization::{DeviceAuthorizationEntry, EnteredUserCode};
 use crate::http::sign_in::qr_sign_in::QrSignInPreview;
 use assent_model::clock::{Clock, SystemClock};
-use assent_model::id::{AuditId, DeviceId};
+use assent_model::id::{ApprovalId, AuditId, DeviceId};
 use assent_model::statement::{ApprovalStatement, Decision};
 
 use enrolled::{Authenticator, LoginPreview, PendingRequest};
@@ -127,6 +128,29 @@ impl Authenticator {
         .await?
         .into_body()?;
         Ok(())
+    }
+
+    /// Enters the code that another device shows. The server then sends an ordinary approval request, whose id is
+    /// returned.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or rejects the code.
+    pub async fn enter_code(&self, code: &str) -> anyhow::Result<ApprovalId> {
+        let body = EnteredUserCode {
+            user_code: code.to_owned(),
+        };
+        let reply = self
+            .call(
+                Method::POST,
+                "/authenticator/api/device-authorizations",
+                "",
+                serde_json::to_vec(&body)?,
+            )
+            .await?;
+        let DeviceAuthorizationEntry { request } = reply.read()?;
+        request
+            .parse()
+            .map_err(|_| anyhow::anyhow!("the answer cannot be read"))
     }
 
     /// Approves a request with the number that the browser shows, or denies it. Returns the outcome as one word.

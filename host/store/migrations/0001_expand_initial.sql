@@ -534,17 +534,26 @@ CREATE INDEX action_approvals_with_action ON action_approvals (expires_at) WHERE
 -- Back-channel authentication requests (OpenID CIBA Core 1.0): an application asks for a user without a browser.
 CREATE TABLE backchannel_requests (
     id              TEXT   NOT NULL PRIMARY KEY,
-    -- The digest of the `auth_req_id`.
+    -- The digest of the `auth_req_id`, or of the `device_code`.
     digest          TEXT   NOT NULL,
     application_id  TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
     user_id         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     scopes          TEXT   NOT NULL,
     -- What the user compares with the text of the application.
     binding_message TEXT,
+    -- How the user connects the request with the application. The digits to type are the number of its approval.
+    binding         TEXT   NOT NULL CHECK (binding IN ('shown', 'typed', 'none')),
+    -- JSON: the authorization details with their texts.
+    authorization_details TEXT NOT NULL,
+    -- The code of a device that the user entered, and when the device asked; NULL if the application asked for the user.
+    user_code       TEXT,
+    asked_at        BIGINT,
     requested_at    BIGINT NOT NULL,
     expires_at      BIGINT NOT NULL,
-    -- When the application received its tokens, which succeeds once.
-    claimed_at      BIGINT
+    -- When the application received its tokens, or withdrew the request. Either succeeds once, and excludes the other.
+    claimed_at      BIGINT,
+    CHECK ((user_code IS NULL) = (asked_at IS NULL)),
+    CHECK (user_code IS NULL OR binding_message IS NULL)
 );
 CREATE INDEX backchannel_requests_by_user ON backchannel_requests (user_id, id);
 CREATE INDEX backchannel_requests_by_application ON backchannel_requests (application_id, id);
@@ -556,7 +565,7 @@ CREATE TABLE backchannel_choices (
     application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
     -- 1 if no device receives the requests of the application.
     stopped        BIGINT NOT NULL CHECK (stopped IN (0, 1)),
-    -- When the user decided. An earlier denial does not pause the application any more.
+    -- When the user decided. Earlier denials, reports and requests without an answer do not pause the application any more.
     chosen_at      BIGINT NOT NULL,
     PRIMARY KEY (user_id, application_id)
 )
@@ -578,6 +587,46 @@ CREATE TABLE caller_checks (
 );
 CREATE INDEX caller_checks_by_user ON caller_checks (user_id, requested_at);
 
+-- Device authorization requests (RFC 8628): a device shows a code, and waits for a user who enters it. The entry adds a
+-- back-channel request with the same id.
+CREATE TABLE device_authorizations (
+    id             TEXT   NOT NULL PRIMARY KEY,
+    -- The digest of the `device_code`.
+    digest         TEXT   NOT NULL,
+    -- The digest of the `user_code`, by a key that the database does not have: a code has only 34 bits.
+    user_code      TEXT   NOT NULL,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    scopes         TEXT   NOT NULL,
+    -- JSON: the location from which the device asked.
+    origin         TEXT   NOT NULL,
+    requested_at   BIGINT NOT NULL,
+    expires_at     BIGINT NOT NULL,
+    -- When a user entered the code, which succeeds once.
+    entered_at     BIGINT
+);
+CREATE UNIQUE INDEX device_authorizations_by_code ON device_authorizations (user_code);
+CREATE INDEX device_authorizations_by_application ON device_authorizations (application_id);
+CREATE INDEX device_authorizations_by_end ON device_authorizations (expires_at);
+
+-- The results of back-channel requests that the server sends to the application (OpenID CIBA Core 1.0, modes ping and
+-- push). The row is added with its request, is due at the expiry of the request, and at once after a decision.
+CREATE TABLE backchannel_deliveries (
+    -- The back-channel request.
+    id              TEXT   NOT NULL PRIMARY KEY REFERENCES backchannel_requests (id) ON DELETE CASCADE,
+    application_id  TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    -- The `auth_req_id` and the client's notification token, sealed for this request.
+    sealed          TEXT   NOT NULL,
+    -- The grant of the tokens that are pushed, once the request is claimed for them.
+    family_id       TEXT,
+    attempts        BIGINT NOT NULL,
+    -- The time of the decision, or the expiry of the request.
+    due_at          BIGINT NOT NULL,
+    next_attempt_at BIGINT NOT NULL,
+    give_up_at      BIGINT NOT NULL
+);
+CREATE INDEX backchannel_deliveries_by_application ON backchannel_deliveries (application_id, next_attempt_at);
+CREATE INDEX backchannel_deliveries_by_due ON backchannel_deliveries (due_at);
+
 -- Approval requests and their answers. Each has one subject: a sign-in, a protected action, a back-channel request or the check of a
 -- caller.
 CREATE TABLE approvals (
@@ -598,15 +647,15 @@ CREATE TABLE approvals (
     -- How the request began.
     kind               TEXT   NOT NULL
                    CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey', 'backchannel',
-                                   'caller_check')),
+                                   'device_authorization', 'caller_check')),
     -- The digest of the browser's cookie. No browser has that of a back-channel request.
     browser            TEXT   NOT NULL,
     -- The device that scanned the QR code of the login page, or whose passkey was used there.
     scanned_by         TEXT,
     -- 1 if that device is in the browser that waits.
     same_browser       BIGINT NOT NULL DEFAULT 0,
-    -- The matching number; NULL for a passkey, which approves as the row begins, and for a back-channel request, whose message the
-    -- user compares.
+    -- The matching number; NULL for a passkey, which approves as the row begins, and for a back-channel request without
+    -- digits to type.
     number             TEXT,
     attempts_left      BIGINT NOT NULL,
     -- JSON: what the device shows and signs. The summary of a protected action comes to it, which is not stored.
@@ -636,9 +685,9 @@ CREATE TABLE approvals (
     end_recorded       BIGINT NOT NULL DEFAULT 0,
     CHECK ((CASE WHEN login_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN action_approval_id IS NULL THEN 0 ELSE 1 END)
            + (CASE WHEN backchannel_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN caller_check_id IS NULL THEN 0 ELSE 1 END) = 1),
-    CHECK ((kind = 'backchannel') = (backchannel_id IS NOT NULL)),
+    CHECK ((kind IN ('backchannel', 'device_authorization')) = (backchannel_id IS NOT NULL)),
     CHECK ((kind = 'caller_check') = (caller_check_id IS NOT NULL)),
-    CHECK ((kind IN ('passkey', 'backchannel')) = (number IS NULL)),
+    CHECK ((number IS NULL) = (kind IN ('passkey', 'device_authorization')) OR kind = 'backchannel'),
     CHECK (kind <> 'passkey' OR state IN ('approved', 'withdrawn'))
 );
 CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
@@ -736,6 +785,8 @@ CREATE TABLE receipts (
     -- without names. Of the check of a caller: the administrator. The erasure of such a user deletes the row, because the signed text has the name.
     about_user TEXT,
     names      TEXT,
+    -- The application that may read the receipt: the one whose back-channel request the user approved. NULL for all others.
+    application_id TEXT,
     decided_at BIGINT NOT NULL,
     -- The receipt: a JWS in the compact form.
     receipt    TEXT   NOT NULL

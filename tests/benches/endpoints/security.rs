@@ -15,8 +15,8 @@ use super::subject::Subject;
 
 /// The rounds of each comparison. There are more than for most others, because the differences are small.
 const ROUNDS: usize = 12;
-/// The refreshes with a proof in one round.
-const REFRESHES: usize = 2000;
+/// The refreshes with a proof in one round: as many as without one, so that their first requests weigh the same.
+const REFRESHES: usize = 4000;
 /// The UserInfo requests with a proof in one round.
 const USER_INFOS: usize = 5000;
 

@@ -87,7 +87,8 @@ fn values(schema: &str) -> Value {
 }
 
 /// The members that depend on others, or on another server. Tests of their own remove them.
-const DEPENDENT: [&str; 13] = [
+const DEPENDENT: [&str; 15] = [
+    "backchannel_authentication_request_signing_alg",
     "jwks",
     "jwks_uri",
     "public_key",
@@ -100,6 +101,7 @@ const DEPENDENT: [&str; 13] = [
     "sector_identifier",
     "security_profile",
     "frontchannel_logout_uri",
+    "backchannel_client_notification_endpoint",
     "logo_uri",
 ];
 

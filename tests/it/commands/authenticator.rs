@@ -3,7 +3,8 @@
 use assent::authenticator::enrolled::Authenticator;
 
 use super::{assent, err, out};
-use crate::harness::{Application, Browser, Page, TestHost, TestUser, Text};
+use crate::harness::{Application, Browser, Database, Page, TestHost, TestUser, Text};
+use crate::oidc::ciba;
 
 /// Begins a sign-in to this application in a browser of its own. Returns the waiting page.
 async fn ask(host: &TestHost, ada: &TestUser, application: &Application) -> Page {
@@ -90,4 +91,79 @@ async fn approve_answers_exactly_the_named_request() {
             .parameter("code")
             .starts_with("ac_")
     );
+}
+
+/// A request of an application is approved only after a look at it: by its id, or by the message of the application.
+#[tokio::test]
+async fn approve_needs_the_request_or_its_message() {
+    let (host, ada) = ciba::start(Database::Sqlite).await;
+    let mut file = Authenticator::new_file(&host.folder().join("phone.json")).expect("a file");
+    ada.device.save(&mut file).expect("saved");
+    let decide = async |arguments: &[&str]| {
+        let command = [
+            &["authenticator", "decide", "--store", "phone.json"][..],
+            arguments,
+        ]
+        .concat();
+        assent(host.folder(), &command).await
+    };
+    for message in ["Order 42", "Order 43"] {
+        ciba::asked(&host, &ada, &[("binding_message", Some(message))]).await;
+    }
+    let pending = ada.device.pending_requests(5).await;
+    assert_eq!(pending.len(), 2, "{pending:?}");
+    let several = decide(&["--approve"]).await;
+    assert!(
+        err(&several).contains("2 requests are pending"),
+        "{}",
+        err(&several)
+    );
+    let unknown = decide(&["--approve", "--message", "Order 44"]).await;
+    assert!(
+        err(&unknown).contains("no such request is pending"),
+        "{}",
+        err(&unknown)
+    );
+    let named = decide(&["--approve", "--message", "Order 42"]).await;
+    assert!(named.status.success(), "{}", err(&named));
+    let shown = out(&named);
+    for line in [
+        "Books & <Co> asks for ada.",
+        "Message: Order 42",
+        "  See your name and profile",
+        "approved: ada for Books & <Co>",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}: {shown}");
+    }
+    assert!(!shown.contains("Order 43"), "{shown}");
+
+    // The only request is not approved without a name either, and its details are shown.
+    let unnamed = decide(&["--approve"]).await;
+    assert!(!unnamed.status.success());
+    assert!(
+        out(&unnamed).contains("Message: Order 43"),
+        "{}",
+        out(&unnamed)
+    );
+    assert!(err(&unnamed).contains("--message"), "{}", err(&unnamed));
+    let left = ada.device.pending_requests(0).await;
+    assert_eq!(left.len(), 1, "{left:?}");
+    let id = left[0].id.to_string();
+    let other = decide(&["--approve", "--request", &id, "--message", "Order 42"]).await;
+    assert!(
+        err(&other).contains("no such request is pending"),
+        "{}",
+        err(&other)
+    );
+    let numbered = decide(&["--number", "42", "--request", &id]).await;
+    assert!(
+        err(&numbered).contains("approve it with --approve"),
+        "{}",
+        err(&numbered)
+    );
+    let alone = decide(&["--message", "Order 43", "--deny"]).await;
+    assert_eq!(alone.status.code(), Some(2), "{alone:?}");
+    let approved = decide(&["--approve", "--request", &id]).await;
+    assert!(approved.status.success(), "{}", err(&approved));
+    assert!(ada.device.pending_requests(0).await.is_empty());
 }

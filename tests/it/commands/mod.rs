@@ -1,6 +1,7 @@
 //! The `assent` command with the real binary: its first start and its messages.
 
 mod api;
+mod ask;
 mod authenticator;
 mod byte_order_mark;
 mod containers;

@@ -282,6 +282,11 @@ async fn deeply_nested_json_is_rejected_at_each_endpoint() {
         for (method, path, member) in [
             (Method::POST, "/authenticator/api/qr-sign-ins", "token"),
             (
+                Method::POST,
+                "/authenticator/api/device-authorizations",
+                "user_code",
+            ),
+            (
                 Method::PUT,
                 "/authenticator/api/device/push",
                 "subscription",
@@ -352,6 +357,7 @@ async fn application_endpoints_reject_in_json() {
         "/oidc/token/revocation",
         "/oidc/par",
         "/oidc/backchannel",
+        "/oidc/device_authorization",
     ] {
         let url = format!("{}{path}", host.base);
         let form = |length: usize| client.post(&url).form(&[("token", "x".repeat(length))]);

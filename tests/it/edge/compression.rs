@@ -53,6 +53,7 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/connection", SMALL),
     ("/consents", FORM),
     ("/consents/withdraw", FORM),
+    ("/device", Choice::Never("a page with a code")),
     ("/devices", FORM),
     ("/devices/add", FORM),
     ("/devices/protection", FORM),
@@ -99,6 +100,8 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/oidc/token/revocation", SMALL),
     ("/oidc/par", SMALL),
     ("/oidc/backchannel", SMALL),
+    ("/oidc/device_authorization", SMALL),
+    ("/oidc/receipts/{id}", TOKENS),
     ("/oidc/register", TOKENS),
     ("/oidc/register/{client_id}", TOKENS),
     (

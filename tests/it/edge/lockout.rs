@@ -223,6 +223,8 @@ async fn a_cross_site_page_cannot_exhaust_token_endpoint_limits() {
         "/oidc/token/revocation",
         "/oidc/par",
         "/oidc/backchannel",
+        "/oidc/device_authorization",
+        "/oidc/receipts/0",
         "/oidc/register",
         "/oidc/token/introspection",
     ] {

@@ -34,6 +34,8 @@ async fn every_api_reports_a_database_outage_as_retryable() {
         "/oidc/token/revocation",
         "/oidc/par",
         "/oidc/backchannel",
+        "/oidc/device_authorization",
+        "/oidc/receipts/0",
     ] {
         let form = [
             ("grant_type", "authorization_code"),

@@ -49,6 +49,17 @@ async fn a_logout_that_freezes_at_its_commit() {
     hit(Flow::Logout, "UPDATE sessions", Fault::Freeze).await;
 }
 
+/// The application is notified, although the instance was killed between the decision and the delivery.
+#[tokio::test]
+async fn an_instance_killed_between_a_decision_and_its_notification() {
+    hit(
+        Flow::Backchannel,
+        "UPDATE backchannel_deliveries",
+        Fault::KillAfter,
+    )
+    .await;
+}
+
 #[tokio::test]
 async fn a_protected_action_whose_connections_are_reset() {
     hit(

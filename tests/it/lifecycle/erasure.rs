@@ -34,6 +34,7 @@ pub async fn database_dump(host: &TestHost, database: Database) -> String {
         "backchannel_requests",
         "backchannel_choices",
         "caller_checks",
+        "device_authorizations",
         "receipts",
         "sessions",
         "consents",

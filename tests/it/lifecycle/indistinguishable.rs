@@ -54,6 +54,7 @@ impl Statements {
                 "signing_keys",
                 "wrapped_keys",
                 "logout_deliveries",
+                "backchannel_deliveries",
                 "FROM devices",
                 "claim_traces",
                 "client_requests",

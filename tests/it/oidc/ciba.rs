@@ -1,9 +1,22 @@
 //! Back-channel authentication (OpenID CIBA Core 1.0): an application asks for a user without a browser. A test of an
 //! attack has the name of its line.
 
+mod bindings;
+mod bounds;
+mod details;
+mod fapi;
+mod indistinguishable;
 mod limits;
+mod long_polls;
+mod ping;
 mod polls;
+mod proofs;
+mod push;
+pub mod receiver;
 mod requests;
+mod signed;
+mod withdrawal;
+mod withdrawals;
 
 use assent::authenticator::enrolled::PendingRequest;
 use assent_test_macros::both_databases;
@@ -75,6 +88,16 @@ pub(crate) async fn ask(
         form.extend(value.map(|value| (*name, value)));
     }
     post(format!("{base}/oidc/backchannel"), application, &form).await
+}
+
+/// Revokes an `auth_req_id`, which withdraws its request.
+pub(crate) async fn revoke(
+    host: &TestHost,
+    application: &Application,
+    token: &str,
+) -> (StatusCode, Value) {
+    let url = format!("{}/oidc/token/revocation", host.base);
+    post(url, application, &[("token", token)]).await
 }
 
 /// Asks for Ada, which the server accepts. Returns the `auth_req_id`.

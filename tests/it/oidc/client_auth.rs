@@ -2,6 +2,7 @@
 
 mod authorities;
 mod key_sets;
+mod receipts;
 mod registration;
 mod replaced_certificates;
 mod secrets;

@@ -192,7 +192,8 @@ async fn discovery_is_identical_at_both_urls_and_accurate() {
             "authorization_code",
             "refresh_token",
             "client_credentials",
-            "urn:openid:params:grant-type:ciba"
+            "urn:openid:params:grant-type:ciba",
+            "urn:ietf:params:oauth:grant-type:device_code"
         ])
     );
     for method in [

@@ -87,6 +87,7 @@ fn expected(issuer: &str) -> Value {
         "introspection_endpoint": format!("{issuer}/token/introspection"),
         "revocation_endpoint": format!("{issuer}/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{issuer}/par"),
+        "device_authorization_endpoint": format!("{issuer}/device_authorization"),
         "require_pushed_authorization_requests": false,
         "dpop_signing_alg_values_supported": ["ES256", "PS256", "EdDSA", "ES384", "ES512"],
         "end_session_endpoint": format!("{issuer}/session/end"),
@@ -100,6 +101,7 @@ fn expected(issuer: &str) -> Value {
         "introspection_signing_alg_values_supported": SIGNING_ALGORITHMS,
         "grant_types_supported": [
             "authorization_code", "refresh_token", "client_credentials", "urn:openid:params:grant-type:ciba",
+            "urn:ietf:params:oauth:grant-type:device_code",
         ],
         "code_challenge_methods_supported": ["S256"],
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
@@ -122,8 +124,12 @@ fn expected(issuer: &str) -> Value {
         "authorization_response_iss_parameter_supported": true,
     });
     let backchannel = json!({
+        "receipts_endpoint": format!("{issuer}/receipts"),
         "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
         "backchannel_token_delivery_modes_supported": ["poll"],
+        "backchannel_authentication_request_signing_alg_values_supported": [
+            "RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA",
+        ],
         "backchannel_user_code_parameter_supported": false,
     });
     for (name, value) in backchannel.members() {
@@ -212,6 +218,8 @@ async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
         "revocation_endpoint": format!("{base}oidc/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{base}oidc/par"),
         "backchannel_authentication_endpoint": format!("{base}oidc/backchannel"),
+        "device_authorization_endpoint": format!("{base}oidc/device_authorization"),
+        "receipts_endpoint": format!("{base}oidc/receipts"),
     });
     assert_same(&document(&host).await, &expected);
 }

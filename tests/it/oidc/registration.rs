@@ -174,6 +174,39 @@ async fn oidcc_registration(database: Database) {
     assert!(tokens["id_token"].is_string(), "{database:?}: {tokens}");
 }
 
+/// An application on a device registers itself without redirect URIs, and shows codes.
+#[both_databases]
+async fn an_application_registers_itself_for_device_codes(database: Database) {
+    let it = fixture_on(database).await;
+    let device = "urn:ietf:params:oauth:grant-type:device_code";
+    let metadata = |more: Value| {
+        let mut metadata = json!({
+            "application_type": "native", "redirect_uris": null, "grant_types": [device, "refresh_token"],
+        });
+        metadata.members_mut().extend(more.members().clone());
+        metadata
+    };
+    let client = it.registered(metadata(json!({"response_types": []}))).await;
+    assert_eq!(client["grant_types"], json!(["refresh_token", device]));
+    assert_eq!(client["response_types"], json!([]), "{database:?}");
+    assert!(client.get("client_secret").is_none(), "{client}");
+    let request = http_client()
+        .post(format!("{}/oidc/device_authorization", it.host.base))
+        .form(&[
+            ("client_id", client["client_id"].text()),
+            ("scope", "openid"),
+        ]);
+    let (status, codes) = send(request).await;
+    assert_eq!(status, StatusCode::OK, "{codes}");
+    for changes in [
+        metadata(json!({"response_types": ["code"]})),
+        metadata(json!({"grant_types": ["refresh_token"]})),
+        json!({"grant_types": ["authorization_code", device], "response_types": []}),
+    ] {
+        assert_eq!(it.refusal(changes).await, "invalid_client_metadata");
+    }
+}
+
 /// The database has the digests of the tokens and of the secret, and the audit log has none of them.
 #[both_databases]
 async fn no_secret_is_stored(database: Database) {

@@ -25,6 +25,8 @@ const ANSWERS: &str = "it/oidc/repeats.rs";
 const TEST_SIGN_INS: &str = "it/admin_api/test_sign_ins.rs";
 const CALLBACKS: &str = "it/channels/callbacks.rs";
 const CIBA_POLLS: &str = "it/oidc/ciba/polls.rs";
+const DEVICE_CODES: &str = "it/oidc/device_authorization/codes.rs";
+const DEVICE_POLLS: &str = "it/oidc/device_authorization/polls.rs";
 const PROOFS: &str = "it/oidc/dpop.rs";
 const PUSHED: &str = "it/oidc/pushed_requests.rs";
 
@@ -113,6 +115,13 @@ const CELLS: &[(&str, [Proof; 5])] = &[
         (CIBA_POLLS, "fapi_ciba_id1_auth_req_id_bound_to_client"),
         ("it/oidc/ciba.rs", "an_approval_on_a_device_gives_tokens_without_a_browser"),
         ("it/oidc/ciba/requests.rs", "only_a_confidential_client_with_the_grant_type_may_ask"),
+    ]),
+    ("Codes of a device", [
+        (DEVICE_POLLS, "concurrent_entries_and_claims_on_two_instances_have_one_winner"),
+        (DEVICE_CODES, "a_device_of_another_user_cannot_use_an_entered_code"),
+        (DEVICE_CODES, "a_device_of_another_user_cannot_use_an_entered_code"),
+        (DEVICE_CODES, "a_session_in_the_browser_is_never_used"),
+        (DEVICE_CODES, "a_session_in_the_browser_is_never_used"),
     ]),
     ("Refresh token", [
         ("it/oidc/refresh.rs", "a_lost_refresh_response_is_returned_again_once"),

@@ -46,7 +46,7 @@ fn message(reply: &Reply) -> (StatusCode, &str) {
 }
 
 /// Adds a passkey to a device.
-async fn add(device: &Device, passkey: &Software) {
+pub(crate) async fn add(device: &Device, passkey: &Software) {
     let offer = call(device, Method::POST, DEVICE, &json!({})).await;
     assert_eq!(offer.status, StatusCode::OK, "{}", offer.body);
     let added = call(
@@ -97,7 +97,7 @@ async fn a_passkey_that_was_added_is_accepted_again(database: Database) {
 }
 
 /// Returns the body of an approval with an assertion of this passkey.
-fn proof(
+pub(crate) fn proof(
     device: &Device,
     request: &PendingRequest,
     number: &str,
@@ -107,7 +107,7 @@ fn proof(
     json!({"decision": "approve", "number": number, "signature": signature, "passkey": assertion})
 }
 
-async fn send(device: &Device, request: &PendingRequest, body: &Value) -> Reply {
+pub(crate) async fn send(device: &Device, request: &PendingRequest, body: &Value) -> Reply {
     call(
         device,
         Method::POST,
@@ -118,7 +118,7 @@ async fn send(device: &Device, request: &PendingRequest, body: &Value) -> Reply 
 }
 
 /// Returns the options for the assertion with which the device must approve.
-async fn question(device: &Device, request: &PendingRequest, number: &str) -> Value {
+pub(crate) async fn question(device: &Device, request: &PendingRequest, number: &str) -> Value {
     let reply = send(device, request, &proof(device, request, number, None)).await;
     assert_eq!(
         message(&reply),

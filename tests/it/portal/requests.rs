@@ -9,8 +9,8 @@ use crate::harness::{
     Application, Browser, Database, Page, TestHost, TestUser, Text, id, jwt_claims,
 };
 use crate::lifecycle::entries;
-use crate::oidc::ciba;
 use crate::oidc::token::userinfo;
+use crate::oidc::{ciba, device_authorization};
 
 /// Another application in which Ada has an account, and which may ask for her.
 async fn other_application(host: &TestHost, ada: &TestUser) -> Application {
@@ -152,7 +152,7 @@ async fn a_stopped_application_sees_requests_that_expire(database: Database) {
         page.body
     );
     assert!(
-        page.body.contains("Ended before you answered"),
+        page.body.contains("Ended without a result"),
         "{}",
         page.body
     );
@@ -187,7 +187,7 @@ async fn a_denial_pauses_its_application_until_the_user_permits_it_again(databas
     let page = browser.get("/requests").await;
     assert!(
         page.body
-            .contains("You denied a request. It is paused until"),
+            .contains("You denied or reported a request. It is paused until"),
         "{}",
         page.body
     );
@@ -238,14 +238,89 @@ async fn a_report_pauses_all_applications_until_the_user_ends_the_pause(database
     );
     assert!(!page.body.contains("All requests are paused"));
     assert_eq!(ada.device.cooldown_end().await, None, "{database:?}");
-    // The requests that the pause held arrive now.
-    assert_eq!(
-        ada.device.pending_requests(5).await.len(),
-        2,
+    // The request that the pause held arrives now. The application whose request was reported stays paused.
+    let arrived = ada.device.pending_requests(5).await;
+    let applications: Vec<&str> = arrived
+        .iter()
+        .map(|one| one.application.id.as_str())
+        .collect();
+    assert_eq!(applications, [other.id.as_str()], "{database:?}");
+    assert!(
+        page.body
+            .contains("You denied or reported a request. It is paused until"),
+        "{}",
+        page.body
+    );
+    choose(&page, &ada.application, "permit").await;
+    assert!(
+        is_shown(&host, &ada, &ada.application).await,
         "{database:?}"
     );
     let audited = format!("user={}&event=cooldown.lifted", id(&ada.user));
     assert_eq!(entries(&host, &audited).await[0]["actor"]["kind"], "user");
+}
+
+/// Requests without an answer pause their application too.
+#[both_databases]
+async fn an_application_is_paused_after_requests_without_an_answer(database: Database) {
+    let (host, ada) = ciba::start(database).await;
+    let browser = signed_in(&host, &ada).await;
+    for _ in 0..5 {
+        let page = browser.get("/requests").await;
+        assert!(
+            page.body.contains("Its requests reach your phone."),
+            "{database:?}: {}",
+            page.body
+        );
+        ciba::asked(&host, &ada, &[("requested_expiry", Some("10"))]).await;
+        host.advance(11);
+    }
+    assert!(
+        !is_shown(&host, &ada, &ada.application).await,
+        "{database:?}"
+    );
+    let page = browser.get("/requests").await;
+    assert!(
+        page.body
+            .contains("You left several requests without an answer. It is paused until"),
+        "{database:?}: {}",
+        page.body
+    );
+    choose(&page, &ada.application, "permit").await;
+    assert!(
+        is_shown(&host, &ada, &ada.application).await,
+        "{database:?}"
+    );
+}
+
+/// An application that withdraws its request receives nothing, also if the user approved it before.
+#[both_databases]
+async fn a_withdrawn_request_is_not_shown_as_approved(database: Database) {
+    let (host, ada) = ciba::start(database).await;
+    let browser = signed_in(&host, &ada).await;
+    for is_approved in [false, true] {
+        let asked = ciba::asked(&host, &ada, &[]).await;
+        let request = ciba::pending(&ada.device).await;
+        if is_approved {
+            assert_eq!(ada.device.approve(&request, "").await, "approved");
+        }
+        let (status, _) = ciba::revoke(&host, &ada.application, &asked).await;
+        assert_eq!(status, StatusCode::OK, "{database:?}");
+    }
+    let page = browser.get("/requests").await;
+    let ended = page.body.matches("Ended without a result").count();
+    assert_eq!(ended, 2, "{database:?}: {}", page.body);
+    assert!(!page.body.contains("You approved"), "{}", page.body);
+    let path = format!("/applications/{}/backchannel-requests", ada.application.id);
+    let listed = host.admin_ok(Method::GET, &path, Value::Null).await;
+    for index in 0..2 {
+        let item = &listed["items"][index];
+        assert_eq!(item["outcome"], "withdrawn", "{database:?}: {listed}");
+        assert!(item["decided_at"].is_null(), "{database:?}: {listed}");
+    }
+    ciba::approved(&host, &ada, &[]).await;
+    let page = browser.get("/requests").await;
+    assert!(page.body.contains("You approved"), "{}", page.body);
 }
 
 /// A stolen session may stop requests, but not let them through again.
@@ -365,6 +440,33 @@ async fn a_session_without_a_browser_names_its_application(database: Database) {
     let page = browser.get("/sessions").await;
     assert!(
         !page.body.contains("Approved without a browser"),
+        "{}",
+        page.body
+    );
+}
+
+/// A sign-in on another device has no browser either. The user began it, so it is no request of an application.
+#[both_databases]
+async fn a_session_on_another_device_has_no_browser(database: Database) {
+    let (host, ada) = device_authorization::start(database).await;
+    let browser = signed_in(&host, &ada).await;
+    device_authorization::approved(&host, &ada).await;
+    let page = browser.get("/sessions").await;
+    assert!(
+        page.body.contains("<h2>Approved without a browser"),
+        "{database:?}: {}",
+        page.body
+    );
+    let history = ada.device.call_ok(Method::GET, "/history", None).await;
+    let past = &history["items"][0];
+    assert_eq!(
+        (&past["without_browser"], &past["outcome"]),
+        (&json!(true), &json!("approved")),
+        "{database:?}: {history}"
+    );
+    let page = browser.get("/requests").await;
+    assert!(
+        page.body.contains("No application asked you."),
         "{}",
         page.body
     );

@@ -12,7 +12,7 @@ use crate::harness::{Browser, Run, TestHost, Text, binary, parse_json, temp_fold
 use crate::lifecycle::entries;
 
 /// Runs the command in a folder without settings and without a server.
-async fn run(folder: &Path, arguments: &[&str]) -> Output {
+pub(super) async fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));
     command
         .args(["receipts", "verify"])
@@ -22,11 +22,11 @@ async fn run(folder: &Path, arguments: &[&str]) -> Output {
     command.finish().await
 }
 
-fn out(output: &Output) -> String {
+pub(super) fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn err(output: &Output) -> String {
+pub(super) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

@@ -11,7 +11,7 @@ use super::{key_document, receipt, verified, verify};
 use crate::channels::vendor::Vendor;
 use crate::channels::{add_external_authenticator, next_page, question};
 use crate::harness::{Browser, Database, TestHost, id, plugins};
-use crate::oidc::ciba;
+use crate::oidc::{ciba, device_authorization};
 use crate::passkeys::Fixture;
 use crate::passkeys::sign_in::{agree, permit, use_passkey};
 use crate::passkeys::software::Software;
@@ -91,6 +91,21 @@ async fn a_back_channel_approval_has_a_receipt_with_its_message_and_scopes(datab
     assert_eq!(content.decision, Decision::Approve);
     assert_eq!(content.request.kind, ReceiptSubject::Backchannel);
     assert_eq!(content.user.name, "ada");
+}
+
+#[both_databases]
+async fn a_sign_in_on_another_device_has_a_receipt_with_its_code_and_scopes(database: Database) {
+    let (host, ada) = device_authorization::start(database).await;
+    device_authorization::approved(&host, &ada).await;
+    let (found, proof) = verified(&host, "sign-in.approved").await;
+    let Proof::Device(statement) = proof else {
+        panic!("a device without a passkey: {proof:?}");
+    };
+    assert_eq!(statement.purpose, "assent-device-authorization-v1");
+    assert!(value(&statement, "asked").is_i64());
+    assert_eq!(value(&statement, "code").as_str().map(str::len), Some(9));
+    let content = found.content();
+    assert_eq!(content.request.kind, ReceiptSubject::DeviceAuthorization);
 }
 
 #[both_databases]

@@ -2,6 +2,7 @@
 
 mod commands;
 mod evidence;
+mod revocation;
 mod storage;
 
 use assent_model::receipt::verification::{Proof, Receipt, ReceiptError, ReceiptKeySet};

@@ -27,6 +27,9 @@ pub enum AdminScope {
     /// To read the audit log.
     #[serde(rename = "admin:audit")]
     Audit,
+    /// To read receipts.
+    #[serde(rename = "admin:receipts")]
+    Receipts,
     /// To rotate keys, reload plugins, and read the status of the server.
     #[serde(rename = "admin:operate")]
     Operate,
@@ -41,6 +44,7 @@ impl AdminScope {
             Self::Users => "Manage users and accounts, except users with a role in the console",
             Self::Applications => "Manage applications, but none with admin scopes",
             Self::Audit => "Read the audit log",
+            Self::Receipts => "Read receipts, the evidence of approvals",
             Self::Operate => "Rotate keys, reload plugins, read the status of the server",
         }
     }
@@ -68,6 +72,7 @@ impl AdminScope {
                 )
             }
             (Self::Audit, permission) => permission == P::AuditRead,
+            (Self::Receipts, permission) => permission == P::ReceiptsRead,
             (Self::Operate, permission) => matches!(
                 permission,
                 P::KeysRead

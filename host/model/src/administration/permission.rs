@@ -62,6 +62,8 @@ permissions! {
     ClaimsRead = "claims:read",
     /// To read the audit log.
     AuditRead = "audit:read",
+    /// To read receipts: the address, the browser and the name of each user who answered an approval request.
+    ReceiptsRead = "receipts:read",
     /// To list the keys.
     KeysRead = "keys:read",
     /// To rotate and revoke keys.
@@ -87,6 +89,7 @@ pub(super) const READS: &[Permission] = &[
     Permission::ApplicationsRead,
     Permission::ClaimsRead,
     Permission::AuditRead,
+    Permission::ReceiptsRead,
     Permission::KeysRead,
     Permission::PluginsRead,
     Permission::SettingsRead,

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::security_profile::SecurityProfile;
 use super::{OidcSettings, SenderConstraint};
+use crate::backchannel_delivery::DeliveryMode;
 use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::ClientAuthMethod;
 use crate::key::SigningAlgorithm;
@@ -40,6 +41,7 @@ impl SecurityProfile {
     ) -> Vec<UnmetRule> {
         let mut unmet = self.unmet_authentication(settings, receives_certificates);
         unmet.extend(self.unmet_requests(settings));
+        unmet.extend(self.unmet_delivery(settings));
         unmet.extend(self.unmet_signatures(settings));
         unmet
     }
@@ -109,10 +111,34 @@ impl SecurityProfile {
         unmet
     }
 
+    /// The rule for the results of back-channel requests.
+    fn unmet_delivery(self, settings: &OidcSettings) -> Option<UnmetRule> {
+        let is_pushed = settings.backchannel_delivery.mode() == DeliveryMode::Push;
+        (self == Self::FapiCiba && is_pushed).then(|| UnmetRule {
+            member: "backchannel_token_delivery_mode",
+            expected: [DeliveryMode::Poll, DeliveryMode::Ping]
+                .map(|mode| json!(mode))
+                .to_vec(),
+            rule: "no tokens that the server sends to the application: FAPI-CIBA section 5.2.2",
+            is_settable: true,
+            obstacle: None,
+        })
+    }
+
     /// The rules for authorization requests.
     fn unmet_requests(self, settings: &OidcSettings) -> Vec<UnmetRule> {
         let mut unmet = Vec::new();
         if !self.is_fapi_2() {
+            // Each back-channel request must be signed, whether or not the application fixes an algorithm.
+            if settings.signing_keys().is_none() {
+                unmet.push(UnmetRule {
+                    member: "jwks_uri",
+                    expected: vec![json!("https://")],
+                    rule: "keys, by this member or by jwks, that verify the signed requests: FAPI-CIBA section 5.2.2",
+                    is_settable: false,
+                    obstacle: None,
+                });
+            }
             return unmet;
         }
         let mut require = |is_met: bool, member, rule, is_settable| {
@@ -188,6 +214,10 @@ impl SecurityProfile {
                 settings.request_object_algorithm,
             ),
             (
+                "backchannel_authentication_request_signing_alg",
+                settings.backchannel_request_algorithm,
+            ),
+            (
                 "token_endpoint_auth_signing_alg",
                 settings.assertion_algorithm,
             ),
@@ -213,6 +243,21 @@ impl SecurityProfile {
 mod tests {
     use super::*;
     use crate::application_type::ApplicationType;
+    use crate::backchannel_delivery::BackchannelDelivery;
+
+    #[test]
+    fn fapi_ciba_permits_no_push() {
+        let endpoint = url::Url::parse("https://rp.example/push").expect("a URL");
+        let mut settings = OidcSettings::new(ApplicationType::Web);
+        let mut has_rule = |delivery| {
+            settings.backchannel_delivery = delivery;
+            let unmet = SecurityProfile::FapiCiba.unmet_rules(&settings, true);
+            let mut members = unmet.iter().map(|rule| rule.member);
+            members.any(|member| member == "backchannel_token_delivery_mode")
+        };
+        assert!(!has_rule(BackchannelDelivery::Ping(endpoint.clone())));
+        assert!(has_rule(BackchannelDelivery::Push(endpoint)));
+    }
 
     #[test]
     fn a_new_application_lacks_what_each_profile_requires() {
@@ -237,6 +282,7 @@ mod tests {
             [
                 "token_endpoint_auth_method",
                 "tls_client_certificate_bound_access_tokens",
+                "jwks_uri",
                 "id_token_signed_response_alg",
             ]
         );

@@ -371,6 +371,8 @@ events! {
     ConsentWithdrawn = "consent.withdrawn",
     /// A refresh token was reused, so the server revoked its token family.
     RefreshTokenReused = "refresh-token.reused",
+    /// The server stopped its attempts to send an application the result of a back-channel request.
+    BackchannelResultAbandoned = "backchannel-result.abandoned",
     /// An application or service provider was created.
     ApplicationCreated = "application.created",
     /// An application registered itself. The detail names the initial access token.

@@ -85,6 +85,8 @@ pub enum ReceiptSubject {
     Action,
     /// A back-channel request of an application, without a browser.
     Backchannel,
+    /// A sign-in on a device whose code the user entered (RFC 8628).
+    DeviceAuthorization,
     /// The answer to a help desk that the user is on the phone.
     CallerCheck,
 }

@@ -8,9 +8,16 @@ use super::content::{ReceiptContent, ReceiptDevice, ReceiptSubject};
 use crate::statement::{Decision, application_identifier};
 
 /// The purposes of the texts that have a line for each authorization detail.
-const DETAILED: [&str; 3] = ["assent-approval-v1", "assent-same-browser-v1", BACKCHANNEL];
-/// The purpose of the text that has a line for each scope.
+const DETAILED: [&str; 4] = [
+    "assent-approval-v1",
+    "assent-same-browser-v1",
+    BACKCHANNEL,
+    DEVICE_AUTHORIZATION,
+];
+/// The purposes of the texts that have a line for each scope.
+const SCOPED: [&str; 2] = [BACKCHANNEL, DEVICE_AUTHORIZATION];
 const BACKCHANNEL: &str = "assent-backchannel-v1";
+const DEVICE_AUTHORIZATION: &str = "assent-device-authorization-v1";
 /// The names of these lines.
 const DETAIL: &str = "detail";
 const SCOPE: &str = "scope";
@@ -51,6 +58,7 @@ impl SignedStatement {
         let mut lines = text.split('\n');
         let purpose = lines.next().unwrap_or_default().to_owned();
         let is_detailed = DETAILED.contains(&purpose.as_str());
+        let is_scoped = SCOPED.contains(&purpose.as_str());
         let mut values: Vec<(String, Value)> = Vec::new();
         let mut previous = "";
         for line in lines {
@@ -63,7 +71,7 @@ impl SignedStatement {
             let repeats = is_known == (previous == name);
             let fits = match name {
                 DETAIL => is_detailed && value.is_string() && repeats,
-                SCOPE => purpose == BACKCHANNEL && value.is_string() && repeats,
+                SCOPE => is_scoped && value.is_string() && repeats,
                 "decision" => !is_known,
                 _ => !is_known && previous != DETAIL && previous != SCOPE,
             };
@@ -105,7 +113,8 @@ impl SignedStatement {
             ("assent-report-v1", _) => decision == Decision::Report,
             ("assent-approval-v1", ReceiptSubject::SignIn)
             | ("assent-action-v1", ReceiptSubject::Action)
-            | ("assent-backchannel-v1", ReceiptSubject::Backchannel)
+            | (BACKCHANNEL, ReceiptSubject::Backchannel)
+            | (DEVICE_AUTHORIZATION, ReceiptSubject::DeviceAuthorization)
             | ("assent-caller-check-v1", ReceiptSubject::CallerCheck) => {
                 decision != Decision::Report
             }
@@ -159,7 +168,9 @@ mod tests {
         }
         let scope = r#"scope: "a""#;
         let lines = [scope, scope, detail, detail, decision];
-        assert_eq!(parsed(BACKCHANNEL, &lines).expect("a text").len(), 5);
+        for purpose in SCOPED {
+            assert_eq!(parsed(purpose, &lines).expect("a text").len(), 5);
+        }
         let account = r#"account: "ada""#;
         for (purpose, lines) in [
             (APPROVAL, vec![account, account, decision]),
@@ -175,6 +186,7 @@ mod tests {
             (BACKCHANNEL, vec![scope, account, decision]),
             (BACKCHANNEL, vec![scope, detail, scope, decision]),
             (BACKCHANNEL, vec![scope, scope]),
+            (DEVICE_AUTHORIZATION, vec![scope, account, decision]),
             ("assent-action-v1", vec![detail, detail, decision]),
             ("assent-action-v1", vec![detail, decision]),
             ("assent-report-v1", vec![account, detail]),

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 
 use super::content::ReceiptAnswer;
-use super::verification::{Proof, Receipt, ReceiptKeySet};
+use super::verification::{IssuerKeyState, Proof, Receipt, ReceiptError, ReceiptKeySet};
 use crate::secret::Digest;
 
 /// The test vectors of the specification. A script in another language created them.
@@ -146,6 +146,37 @@ proptest! {
     }
 }
 
+/// The party that has a stolen key can sign for any time of its period, so no time is accepted.
+#[test]
+fn receipts_of_a_revoked_key_are_not_valid_by_themselves() {
+    let (vectors, _) = &*VECTORS;
+    for ValidReceipt { name, receipt, .. } in &vectors.valid {
+        let receipt = Receipt::parse(receipt).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let decided_at = receipt.content().decided_at;
+        for (revoked_at, state) in [
+            (
+                decided_at + 1000,
+                Ok(IssuerKeyState::Revoked {
+                    at: decided_at + 1000,
+                }),
+            ),
+            (decided_at - 1000, Err(ReceiptError::KeyPeriod)),
+        ] {
+            let mut keys = vectors.keys.clone();
+            for key in keys["keys"].as_array_mut().expect("keys") {
+                key["revoked"] = serde_json::json!({"revoked_at": revoked_at});
+            }
+            let keys = ReceiptKeySet::parse(keys.to_string().as_bytes()).expect("a key set");
+            assert_eq!(receipt.verify_issuer(&keys), state, "{name}");
+            let error = match state {
+                Ok(_) => ReceiptError::RevokedKey,
+                Err(error) => error,
+            };
+            assert_eq!(receipt.verify(&keys), Err(error), "{name}");
+        }
+    }
+}
+
 #[test]
 fn only_key_sets_with_an_issuer_and_valid_keys_are_accepted() {
     for text in [
@@ -154,6 +185,7 @@ fn only_key_sets_with_an_issuer_and_valid_keys_are_accepted() {
         r#"{"keys":[]}"#,
         r#"{"issuer":"https://id.example.org/oidc","keys":{}}"#,
         r#"{"issuer":"https://id.example.org/oidc","keys":[{"alg":"ES256","kid":"a","nbf":1}]}"#,
+        r#"{"issuer":"https://id.example.org/oidc","keys":[{"alg":"ES256","kid":"a","nbf":1,"revoked":true}]}"#,
     ] {
         assert!(ReceiptKeySet::parse(text.as_bytes()).is_err(), "{text}");
     }

@@ -51,6 +51,9 @@ pub enum ReceiptError {
     /// The key signed at another time than the answer.
     #[error("its time is outside the period of the key that signed it")]
     KeyPeriod,
+    /// The issuer revoked the key, so its signatures prove nothing any more.
+    #[error("the issuer revoked the key that signed it")]
+    RevokedKey,
     /// The issuer is not an http or https URL.
     #[error("its issuer is not a URL")]
     Issuer,
@@ -85,6 +88,8 @@ struct IssuerKey {
     key_id: String,
     key: DeviceKey,
     period: RangeInclusive<i64>,
+    /// When the issuer revoked the key, in seconds since the epoch.
+    revoked_at: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -98,8 +103,15 @@ struct KeyDocument {
     kid: String,
     nbf: i64,
     exp: Option<i64>,
+    revoked: Option<RevocationDocument>,
     #[serde(flatten)]
     key: DeviceKey,
+}
+
+/// The revocation of a key (OpenID Federation 1.0 section 8.7).
+#[derive(Deserialize)]
+struct RevocationDocument {
+    revoked_at: i64,
 }
 
 impl ReceiptKeySet {
@@ -115,11 +127,15 @@ impl ReceiptKeySet {
             .filter(|key| key.get("alg").and_then(Value::as_str) == Some("ES256"));
         let keys = known.map(|key| {
             let read: KeyDocument = serde_json::from_value(key).map_err(|_| KeySetError)?;
-            let until = read.exp.map_or(i64::MAX, |exp| exp.saturating_add(LEEWAY));
+            let revoked_at = read.revoked.map(|revocation| revocation.revoked_at);
+            // A key that was revoked before its period has none.
+            let end = read.exp.into_iter().chain(revoked_at).min();
+            let until = end.map_or(i64::MAX, |end| end.saturating_add(LEEWAY));
             Ok(IssuerKey {
                 key_id: read.kid,
                 key: read.key,
                 period: read.nbf.saturating_sub(LEEWAY)..=until,
+                revoked_at,
             })
         });
         Ok(Self {
@@ -139,6 +155,19 @@ pub struct Receipt {
     signed: String,
     signature: Vec<u8>,
     digest: Digest,
+}
+
+/// The standing of the issuer's key that signed a receipt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IssuerKeyState {
+    /// The issuer did not revoke the key.
+    Valid,
+    /// The issuer revoked the key, because another party may have it. That party can sign receipts for any time of its
+    /// period, so only the digest in the audit log shows which ones the issuer signed.
+    Revoked {
+        /// The time of the revocation, in seconds since the epoch.
+        at: i64,
+    },
 }
 
 /// The evidence of an answer, after its verification.
@@ -214,11 +243,12 @@ impl Receipt {
         self.digest
     }
 
-    /// Verifies the issuer's signature of the whole content.
+    /// Verifies the issuer's signature of the whole content, and returns whether the key was revoked. The signature of
+    /// a revoked key proves nothing by itself.
     ///
     /// # Errors
     /// [`ReceiptError`] if the key set has no key that signed it at its time.
-    pub fn verify_issuer(&self, keys: &ReceiptKeySet) -> Result<(), ReceiptError> {
+    pub fn verify_issuer(&self, keys: &ReceiptKeySet) -> Result<IssuerKeyState, ReceiptError> {
         let mut known = keys.keys.iter();
         let key = known
             .find(|key| key.key_id == self.key_id)
@@ -229,10 +259,13 @@ impl Receipt {
         if keys.issuer != self.content.iss {
             return Err(ReceiptError::OtherIssuer);
         }
-        match key.period.contains(&self.content.decided_at) {
-            true => Ok(()),
-            false => Err(ReceiptError::KeyPeriod),
+        if !key.period.contains(&self.content.decided_at) {
+            return Err(ReceiptError::KeyPeriod);
         }
+        Ok(match key.revoked_at {
+            None => IssuerKeyState::Valid,
+            Some(at) => IssuerKeyState::Revoked { at },
+        })
     }
 
     /// Verifies the signatures of the device, and compares what it signed with the content.
@@ -283,9 +316,11 @@ impl Receipt {
     /// Verifies all signatures.
     ///
     /// # Errors
-    /// As [`Self::verify_issuer`] and [`Self::verify_proof`].
+    /// As [`Self::verify_issuer`] and [`Self::verify_proof`], and if the issuer revoked its key.
     pub fn verify(&self, keys: &ReceiptKeySet) -> Result<Proof, ReceiptError> {
-        self.verify_issuer(keys)?;
-        self.verify_proof()
+        match self.verify_issuer(keys)? {
+            IssuerKeyState::Valid => self.verify_proof(),
+            IssuerKeyState::Revoked { .. } => Err(ReceiptError::RevokedKey),
+        }
     }
 }

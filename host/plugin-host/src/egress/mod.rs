@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::ACCEPT;
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use tokio::sync::{OnceCell, Semaphore};
 use tracing::Instrument;
 use tracing::field::Empty;
@@ -27,7 +27,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT: Duration = Duration::from_secs(5);
 /// The largest number of concurrent name resolutions of one client.
 const LOOKUPS: usize = 16;
-/// The largest part of the response to a form that is read, in bytes.
+/// The largest part of the response to a posted form or document that is read, in bytes.
 const FORM_ANSWER: usize = 4 << 10;
 
 /// The HTTP client for the server's own requests.
@@ -115,19 +115,27 @@ impl Egress {
     ) -> Result<EgressResponse, EgressError> {
         self.judge(url)?;
         let request = self.client.ready().await?.post(url.clone());
-        let mut response = send(request.form(form)).await?;
-        let mut body = Vec::new();
-        while let Ok(Some(chunk)) = response.chunk().await {
-            let room = FORM_ANSWER.saturating_sub(body.len());
-            body.extend(chunk.into_iter().take(room));
-            if body.len() >= FORM_ANSWER {
-                break;
-            }
-        }
-        Ok(EgressResponse {
-            status: response.status().as_u16(),
-            body,
-        })
+        beginning_of_response(request.form(form)).await
+    }
+
+    /// Posts a JSON document to `url`, with `token` as the bearer token (RFC 6750 section 2.1). The result is that of
+    /// [`Self::post_form`].
+    ///
+    /// # Errors
+    /// The URL is not permitted, or the connection fails.
+    pub async fn post_json(
+        &self,
+        url: &Url,
+        token: &str,
+        document: String,
+    ) -> Result<EgressResponse, EgressError> {
+        self.judge(url)?;
+        let request = self.client.ready().await?.post(url.clone());
+        let request = request
+            .bearer_auth(token)
+            .header(CONTENT_TYPE, "application/json")
+            .body(document);
+        beginning_of_response(request).await
     }
 
     /// Checks a URL before its name is resolved. An IP address in place of a name is never resolved, so it is checked
@@ -160,6 +168,25 @@ impl Egress {
             Err(AddressError(address.to_string()).into())
         }
     }
+}
+
+/// Sends a request, and returns the status with the beginning of the body.
+async fn beginning_of_response(
+    request: reqwest::RequestBuilder,
+) -> Result<EgressResponse, EgressError> {
+    let mut response = send(request).await?;
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = response.chunk().await {
+        let room = FORM_ANSWER.saturating_sub(body.len());
+        body.extend(chunk.into_iter().take(room));
+        if body.len() >= FORM_ANSWER {
+            break;
+        }
+    }
+    Ok(EgressResponse {
+        status: response.status().as_u16(),
+        body,
+    })
 }
 
 /// Sends a request of the server itself.
@@ -402,6 +429,26 @@ mod tests {
                 .await,
             Err(EgressError::TooLarge)
         );
+    }
+
+    #[tokio::test]
+    async fn a_document_is_posted_with_a_bearer_token() {
+        let egress = Egress::new(true);
+        let (address, served) = server("HTTP/1.1 204 No Content\r\n\r\n").await;
+        let address = url(&format!("http://{address}/"));
+        let got = egress
+            .post_json(&address, "abc", "{\"a\":1}".to_owned())
+            .await;
+        assert_eq!(got.map(|answer| answer.status), Ok(204));
+        let request = served.await.expect("served");
+        assert!(request.ends_with("{\"a\":1}"), "{request}");
+        let head = request.to_lowercase();
+        assert!(head.contains("authorization: bearer abc"), "{head}");
+        assert!(head.contains("content-type: application/json"), "{head}");
+        let got = Egress::new(false)
+            .post_json(&address, "abc", String::new())
+            .await;
+        assert!(matches!(got, Err(EgressError::Refused(_))), "{got:?}");
     }
 
     #[tokio::test]

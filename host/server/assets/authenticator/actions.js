@@ -2,6 +2,7 @@
 
 import { accountActions } from './accounts.js';
 import { requestActions } from './answer.js';
+import { entryActions } from './code_entry.js';
 import { deviceActions } from './devices.js';
 import { enrolmentActions } from './enrol.js';
 import { historyActions } from './history.js';
@@ -15,6 +16,7 @@ export const actions = {
   ...accountActions,
   ...deviceActions,
   ...enrolmentActions,
+  ...entryActions,
   ...historyActions,
   ...lifeActions,
   ...passkeyActions,

@@ -6,7 +6,18 @@ import { isFocusFree, isFocusIn, isFocusLost, say } from './dom.js';
 import { goHome, mayLeave } from './navigation.js';
 import { callWithPasskey } from './passkey.js';
 import { endingWords, otherWords, selectorOf } from './request.js';
-import { digits, end, endedRequests, expired, needsNumber, openRequests, receive, shownRequest } from './requests.js';
+import {
+  digits,
+  end,
+  endedRequests,
+  expired,
+  isSettling,
+  mostDigits,
+  needsNumber,
+  openRequests,
+  receive,
+  shownRequest,
+} from './requests.js';
 import { change, state, zone } from './state.js';
 import { text } from './texts.js';
 
@@ -156,6 +167,16 @@ function complain(item, words) {
 }
 
 /**
+ * The message about a wrong number.
+ * @param {ApprovalRequest} request
+ */
+function mismatchWords({ action, backchannel, caller_check: check, application: { name: application } }) {
+  if (backchannel) return text('app-backchannel-number-mismatch', { application });
+  if (check) return text('app-caller-check-number-mismatch');
+  return text(action ? 'app-action-number-mismatch' : 'app-request-number-mismatch');
+}
+
+/**
  * Handles a failed decision. Returns the selector of the next focus.
  * @param {Item} item
  * @param {FailedCall} failure
@@ -171,11 +192,7 @@ function rejected(item, failure) {
   if (left === 0 && !other) return finish(item, 'locked');
   item.number = '';
   item.attemptsLeft = left;
-  if (!other) {
-    const { action, caller_check: check } = item.request;
-    const spoken = check ? 'app-caller-check-number-mismatch' : 'app-request-number-mismatch';
-    return complain(item, text(action ? 'app-action-number-mismatch' : spoken));
-  }
+  if (!other) return complain(item, mismatchWords(item.request));
   item.other = { request: other, ended: left === 0 ? 'locked' : null, busy: false, error: '' };
   say(otherWords(other), true);
   return selectorOf(item.request.id, 'title');
@@ -261,7 +278,7 @@ export const requestActions = {
   typeNumber(id, typed) {
     change(() => {
       const item = find(id);
-      if (item) Object.assign(item, { number: digits(typed).slice(0, 2), error: '' });
+      if (item) Object.assign(item, { number: digits(typed).slice(0, mostDigits(item.request)), error: '' });
     });
   },
 
@@ -273,7 +290,8 @@ export const requestActions = {
   pressDigit(id, digit) {
     change(() => {
       const item = find(id);
-      if (item) Object.assign(item, { number: (item.number + digit).slice(0, 2), error: '' });
+      if (!item) return;
+      Object.assign(item, { number: (item.number + digit).slice(0, mostDigits(item.request)), error: '' });
     });
   },
 
@@ -297,9 +315,12 @@ export const requestActions = {
   /** @param {string} id */
   async submitNumber(id) {
     const item = find(id);
-    if (!item) return;
-    if (item.number.length === 2 || !needsNumber(item.request)) await decide(item, 'approve');
-    else change(() => complain(item, text('app-request-both-digits')));
+    if (!item || isSettling(state, item, Date.now() / 1000)) return;
+    if (item.number.length >= 2 || !needsNumber(item.request)) await decide(item, 'approve');
+    else {
+      const words = item.request.backchannel ? 'app-backchannel-digits' : 'app-request-both-digits';
+      change(() => complain(item, text(words)));
+    }
   },
 
   /**

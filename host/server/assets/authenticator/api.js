@@ -87,7 +87,9 @@ const WORDS = {
   device_not_enrolled: 'app-failure-device',
   request_not_found: 'app-failure-request',
   sign_in_not_found: 'app-failure-sign-in',
+  user_code_not_found: 'app-failure-code',
   user_inactive: 'app-failure-user-inactive',
+  no_access: 'app-failure-no-access',
   device_not_found: 'app-failure-device-unknown',
   recovery_codes_not_found: 'app-failure-codes',
   too_many_calls: 'app-failure-too-many-calls',
@@ -97,6 +99,7 @@ const WORDS = {
   invalid_subscription: 'app-failure-subscription',
   passkey_unconfirmed: 'app-failure-passkey-unconfirmed',
   invalid_passkey: 'app-failure-passkey-rejected',
+  passkey_missing: 'app-failure-passkey-missing',
   passkey_exists: 'app-failure-has-passkey',
   passkeys_unsupported: 'app-passkey-impossible',
 };

@@ -111,11 +111,15 @@ function shownLines({ issuer, device, request }) {
  * @param {ApprovalRequest} request
  * @returns {[purpose: string, lines: string[]]}
  */
-function purposeOf({ action, backchannel, caller_check: check }) {
+function purposeOf({ action, backchannel, caller_check: check, device_authorization: other }) {
   if (check) return ['assent-caller-check-v1', [`administrator: ${JSON.stringify(check.administrator)}`]];
   if (action) return ['assent-action-v1', [`action: ${JSON.stringify(action)}`]];
+  const scopes = (backchannel ?? other)?.scopes.map((scope) => `scope: ${JSON.stringify(scope)}`) ?? [];
+  if (other) {
+    const lines = [`code: ${JSON.stringify(other.user_code)}`, `asked: ${other.asked_at}`];
+    return ['assent-device-authorization-v1', [...lines, ...scopes]];
+  }
   if (!backchannel) return ['assent-approval-v1', []];
-  const scopes = backchannel.scopes.map((scope) => `scope: ${JSON.stringify(scope)}`);
   return ['assent-backchannel-v1', [`message: ${JSON.stringify(backchannel.message ?? '')}`, ...scopes]];
 }
 

@@ -217,7 +217,11 @@ export function home(state, act) {
     zone('enrolled', enrolled(state, act)),
     cooldowns(state, act),
     !isLive && requestsZone(state, act),
-    zone('scan', state.camera && button(text('app-scan'), act.scan)),
+    zone(
+      'scan',
+      state.camera && button(text('app-scan'), act.scan),
+      usable(state).length > 0 && button(text('app-code'), act.typeDeviceCode),
+    ),
     zone('push', notifications(state, act)),
     zone('install', state.install !== null && install),
     accounts(state, act),

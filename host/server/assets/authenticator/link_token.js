@@ -99,3 +99,17 @@ export function readLink(text) {
   }
   return damaged;
 }
+
+/** The links to the entry of a device's code: in the address of the app, and of the page to which the device leads. */
+const DEVICE = /^(?:(?:\/authenticator\/?)?#device(?:=([a-z-]*))?|\/device(?:\?user_code=([a-z-]*))?)$/i;
+
+/**
+ * The code of a device in a link of this server, empty if the link has none. Null for another link.
+ * @param {string} link
+ * @param {string} origin
+ * @returns {string | null}
+ */
+export function codeInLink(link, origin) {
+  const found = DEVICE.exec(link.startsWith(`${origin}/`) ? link.slice(origin.length) : link);
+  return found && (found[1] ?? found[2] ?? '');
+}

@@ -3,6 +3,7 @@
 
 import { actions } from './actions.js';
 import { tick } from './answer.js';
+import { codeEntry } from './code_entry.js';
 import { codes, deviceLink, devices } from './devices.js';
 import { say, show } from './dom.js';
 import { enrolment } from './enrol.js';
@@ -69,6 +70,8 @@ function view(known, screen) {
       return home(known, actions);
     case 'enrolment':
       return [enrolment(known, screen, actions)];
+    case 'entry':
+      return [codeEntry(known, screen, actions)];
     case 'login':
       return [login(known, screen, actions)];
     case 'camera':
@@ -145,6 +148,7 @@ const LEAVING = /** @type {Record<string, (() => void) | undefined>} */ ({
   devices: actions.leaveDevices,
   camera: actions.leaveCamera,
   enrolment: actions.leaveEnrolment,
+  entry: actions.leaveEntry,
   login: actions.leaveLogin,
 });
 

@@ -3,7 +3,15 @@
 
 import { notificationWords } from './account_notifications.js';
 import { keypad } from './keypad.js';
-import { endedRequests, needsNumber, openRequests, secondsLeft, shownRequest } from './requests.js';
+import {
+  endedRequests,
+  isSettling,
+  mostDigits,
+  needsNumber,
+  openRequests,
+  secondsLeft,
+  shownRequest,
+} from './requests.js';
 import { usable, withNotifications } from './state.js';
 import { phrase, text, timeLeft, timeOfDay } from './texts.js';
 import { button, complaint, el, joined, sign } from './view.js';
@@ -62,6 +70,19 @@ const BACKCHANNEL_ENDINGS = {
   denied: ['app-request-denied', 'app-backchannel-denied'],
   expired: ['app-request-expired', 'app-backchannel-ended'],
   gone: ['app-backchannel-closed', 'app-backchannel-ended'],
+  locked: ['app-request-locked', 'app-backchannel-ended'],
+  reported: ['app-request-reported', 'app-backchannel-reported'],
+};
+
+/**
+ * The texts for a sign-in on another device.
+ * @type {Partial<Record<Ending, [title: string, about: string]>>}
+ */
+const DEVICE_ENDINGS = {
+  approved: ['app-request-approved', 'app-code-approved'],
+  denied: ['app-request-denied', 'app-code-denied'],
+  expired: ['app-request-expired', 'app-code-ended'],
+  gone: ['app-backchannel-closed', 'app-code-ended'],
   reported: ['app-request-reported', 'app-backchannel-reported'],
 };
 
@@ -79,14 +100,24 @@ const CALLER_CHECK_ENDINGS = {
 };
 
 /**
+ * The texts for the endings of a request that no browser began.
+ * @param {Item['request']} request
+ */
+function ownEndings({ backchannel, device_authorization: device, caller_check: check }) {
+  if (backchannel) return BACKCHANNEL_ENDINGS;
+  if (device) return DEVICE_ENDINGS;
+  return check ? CALLER_CHECK_ENDINGS : null;
+}
+
+/**
  * The ending of a request, in words.
  * @param {Item} item
  * @param {Ending} kind
  */
 export function endingWords({ request }, kind) {
   const [, , title, about] = ENDINGS[kind];
-  if (request.backchannel || request.caller_check) {
-    const own = request.backchannel ? BACKCHANNEL_ENDINGS : CALLER_CHECK_ENDINGS;
+  const own = ownEndings(request);
+  if (own) {
     const [ownTitle, ownAbout] = own[kind] ?? [title, about];
     return { title: text(ownTitle), about: text(ownAbout) };
   }
@@ -163,7 +194,7 @@ function openParts(state, item, act) {
   const { request } = item;
   const busy = item.phase === 'sending';
   return [
-    ...summary(item),
+    ...summary(state, item),
     warning(state, item, act),
     answerForm(state, item, act),
     el(
@@ -204,10 +235,12 @@ function icon(name, logo) {
 
 /**
  * The subject of the approval, and its details in two lines: the account; the browser, its location and the time.
+ * @param {State} state
  * @param {Item} item
  * @returns {Child[]}
  */
-function summary({ request }) {
+function summary(state, { request, skew }) {
+  if (request.device_authorization) return deviceSummary(request, request.device_authorization, state.now + skew);
   if (request.backchannel) return backchannelSummary(request, request.backchannel);
   if (request.caller_check) return callerCheckSummary(request, request.caller_check);
   const id = `request-${request.id}`;
@@ -242,17 +275,25 @@ function summary({ request }) {
 }
 
 /**
+ * The advice for a request of an application that sent no message.
+ * @type {Record<NonNullable<import('./types.d.ts').ApprovalRequest['backchannel']>['binding'], string>}
+ */
+const ALONE = {
+  shown: 'app-backchannel-no-message',
+  typed: 'app-backchannel-type',
+  none: 'app-backchannel-no-message',
+};
+
+/**
  * The details of a request of an application: the account, the message to compare, and the permissions.
  * @param {import('./types.d.ts').ApprovalRequest} request
  * @param {NonNullable<import('./types.d.ts').ApprovalRequest['backchannel']>} backchannel
  * @returns {Child[]}
  */
-function backchannelSummary(request, { message, scopes }) {
+function backchannelSummary(request, { message, scopes, binding }) {
   const id = `request-${request.id}`;
   const { logo, name: application } = request.application;
-  const about = message
-    ? phrase('app-backchannel-compare', { application })
-    : phrase('app-backchannel-no-message', { application });
+  const about = phrase(message ? 'app-backchannel-compare' : ALONE[binding], { application });
   return [
     el(
       'div',
@@ -268,6 +309,7 @@ function backchannelSummary(request, { message, scopes }) {
     ),
     el('p', { key: 'about', class: 'lead' }, ...about),
     details(request),
+    binding === 'none' && el('p', { key: 'passkey', class: 'muted' }, text('app-backchannel-passkey')),
     message && el('p', { key: 'message', class: 'binding-message', 'data-part': 'message' }, el('bdi', {}, message)),
     el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-backchannel-scopes', { application })),
     el('ul', { key: 'scopes', class: 'scopes' }, ...scopes.map((scope) => el('li', {}, scope))),
@@ -298,6 +340,48 @@ function callerCheckSummary(request, { administrator }) {
       el('p', { class: 'request-account' }, ...phrase('app-request-for', { account: request.account })),
       el('p', {}, timeOfDay(request.requested_at)),
     ),
+  ];
+}
+
+/**
+ * The age of a request, in words.
+ * @param {number} seconds
+ */
+function age(seconds) {
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 1 ? text('app-code-asked-now') : text('app-code-asked', { count: minutes });
+}
+
+/**
+ * The details of a sign-in on another device: the account, the place and the age, the code to compare, and the
+ * permissions.
+ * @param {import('./types.d.ts').ApprovalRequest} request
+ * @param {NonNullable<import('./types.d.ts').ApprovalRequest['device_authorization']>} device
+ * @param {number} now
+ * @returns {Child[]}
+ */
+function deviceSummary(request, { user_code: code, asked_at: asked, scopes }, now) {
+  const id = `request-${request.id}`;
+  const { logo, name: application } = request.application;
+  const where = [request.place || text('app-request-place-unknown'), age(now - asked), timeOfDay(asked)];
+  return [
+    el(
+      'div',
+      { key: 'head', class: 'request-head' },
+      icon(application, logo),
+      el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...phrase('app-code-title', { application })),
+    ),
+    el(
+      'div',
+      { key: 'facts', class: 'request-facts', id: `${id}-facts` },
+      el('p', { class: 'request-account' }, ...phrase('app-request-for', { account: request.account })),
+      el('p', {}, ...joined(where, ' ·\u00a0')),
+    ),
+    el('p', { key: 'about', class: 'lead' }, text('app-code-check')),
+    el('p', { key: 'code', class: 'user-code', 'data-part': 'code' }, el('bdi', { dir: 'ltr' }, code)),
+    el('p', { key: 'warning', class: 'muted' }, text('app-code-warning')),
+    el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-backchannel-scopes', { application })),
+    el('ul', { key: 'scopes', class: 'scopes' }, ...scopes.map((scope) => el('li', {}, scope))),
   ];
 }
 
@@ -336,6 +420,7 @@ function reportAdvice(state, { request }) {
 function answerForm(state, item, act) {
   const { request } = item;
   const busy = item.phase === 'sending';
+  const isTooEarly = isSettling(state, item, state.now);
   const total = Math.max(1, request.expires_at - request.requested_at);
   const left = secondsLeft(item, state.now);
   const onsubmit = (/** @type {Event} */ event) => {
@@ -351,7 +436,11 @@ function answerForm(state, item, act) {
     el(
       'div',
       { key: 'actions', class: 'actions' },
-      el('button', { class: 'button primary', type: 'submit', disabled: busy }, text('app-request-approve')),
+      el(
+        'button',
+        { class: 'button primary', type: 'submit', disabled: busy || isTooEarly, 'data-part': 'approve' },
+        text('app-request-approve'),
+      ),
       button(text('app-request-deny'), () => act.deny(request.id, 'deny'), 'danger', { disabled: busy }),
     ),
     el(
@@ -364,7 +453,8 @@ function answerForm(state, item, act) {
 }
 
 /**
- * The text that replaces the number for a sign-in in this browser. A request of an application has its message instead.
+ * The text that replaces the number for a sign-in in this browser. A request of an application may have a message
+ * instead.
  * @param {Item} item
  */
 function fieldWithoutNumber({ request, error }) {
@@ -377,12 +467,14 @@ function fieldWithoutNumber({ request, error }) {
 }
 
 /**
- * Where the user finds the number.
+ * The label of the number field, which says where the user finds the number.
  * @param {Item['request']} request
+ * @returns {Child[]}
  */
-function numberLabel({ action, caller_check: check }) {
-  if (check) return text('app-caller-check-number');
-  return action ? text('app-action-number') : text('app-request-number');
+function numberLabel({ action, backchannel, caller_check: check, application: { name: application } }) {
+  if (backchannel) return phrase('app-backchannel-number', { application });
+  if (check) return [text('app-caller-check-number')];
+  return [text(action ? 'app-action-number' : 'app-request-number')];
 }
 
 /**
@@ -402,7 +494,7 @@ function numberField(state, item, act) {
     // If the card has a keypad, the system shows none.
     inputmode: state.keypad ? 'none' : 'numeric',
     pattern: '[0-9]*',
-    size: '2',
+    size: mostDigits(request).toString(),
     dir: 'ltr',
     autocomplete: 'off',
     enterkeyhint: 'done',
@@ -415,7 +507,7 @@ function numberField(state, item, act) {
   return el(
     'div',
     { key: 'number', class: 'field number-field' },
-    el('label', { for: `${id}-number` }, numberLabel(request)),
+    el('label', { for: `${id}-number` }, ...numberLabel(request)),
     input,
     el('p', { class: 'field-error', id: `${id}-error`, hidden: item.error === '' }, item.error),
     el(

@@ -133,18 +133,60 @@ export function receive(state, deviceId, listed, skew, isInUse) {
       dismissed: false,
     });
   }
-  // A card in use must stay in place. Otherwise the newest request replaces it.
+  // A card in use must stay in place, and so must one that a single tap approves: the tap would approve the request
+  // that takes its place. Otherwise the newest request replaces the card.
   const [shown] = before;
-  if (fresh.length > 0 && state.chosen === null && shown && isInUse(shown)) state.chosen = shown.request.id;
+  const mustStay = shown && (!needsNumber(shown.request) || isInUse(shown));
+  if (fresh.length > 0 && state.chosen === null && mustStay) state.chosen = shown.request.id;
   return { fresh, ended };
 }
 
+/** The time for which a card without a number cannot be approved after it appears, in seconds. */
+export const SETTLING = 1;
+
 /**
- * Whether the user types a number to approve the request. A request of an application has a message instead.
+ * Notes which card the user sees, and since when. Returns whether it is another one than before, which cannot be
+ * approved yet.
+ * @param {State} state
+ */
+export function noteShown(state) {
+  const item = state.screen?.name === 'home' ? shownRequest(state) : null;
+  const isOpen = item !== null && item.other === null;
+  const id = isOpen ? item.request.id : null;
+  if (id === (state.appeared?.id ?? null)) return false;
+  state.appeared = id === null ? null : { id, at: state.now };
+  return isOpen && isSettling(state, item, state.now);
+}
+
+/**
+ * Whether a card without a number appeared just now. It may have taken the place of another one, for which a tap or a
+ * key was meant.
+ * @param {State} state
+ * @param {Item} item
+ * @param {number} now
+ */
+export function isSettling({ appeared }, { request }, now) {
+  if (needsNumber(request)) return false;
+  if (appeared === null || appeared.id !== request.id) return true;
+  // A clock that was set back must not disable the button for long.
+  return now >= appeared.at && now < appeared.at + SETTLING;
+}
+
+/**
+ * Whether the user types a number to approve the request. A request of an application has one only if the application
+ * shows digits, and a sign-in on another device has its code instead.
  * @param {import('./types.d.ts').ApprovalRequest} request
  */
-export function needsNumber({ same_browser: isHere, backchannel }) {
-  return !isHere && !backchannel;
+export function needsNumber({ same_browser: isHere, backchannel, device_authorization: device }) {
+  return backchannel ? backchannel.binding === 'typed' : !isHere && !device;
+}
+
+/**
+ * The most digits of the number of a request. The number of an application has two to four.
+ * @param {import('./types.d.ts').ApprovalRequest} request
+ */
+export function mostDigits({ backchannel }) {
+  return backchannel ? 4 : 2;
 }
 
 /** @param {Item} item */

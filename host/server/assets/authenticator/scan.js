@@ -3,10 +3,11 @@
 
 import { approveHere } from './answer.js';
 import { call, Failure, failureOf, inWords } from './api.js';
+import { openEntry } from './code_entry.js';
 import { say } from './dom.js';
 import { enrolmentActions } from './enrol.js';
 import { pollNow } from './follow.js';
-import { readLink } from './link_token.js';
+import { codeInLink, readLink } from './link_token.js';
 import { changeScreen, go, goHome, mayLeave } from './navigation.js';
 import { state, usable, zone } from './state.js';
 import { keepStep } from './steps.js';
@@ -155,6 +156,7 @@ function read(video, canvas, decode) {
  * @param {string} link
  */
 function isOurs(link) {
+  if (link.startsWith(`${location.origin}/`) && codeInLink(link, location.origin) !== null) return true;
   return link.startsWith(`${location.origin}/authenticator#`) && readLink(link) !== null;
 }
 
@@ -186,9 +188,12 @@ async function watch(screen) {
  */
 export function openLink(link) {
   const found = readLink(link);
-  if (found === null) return false;
+  const code = codeInLink(link, location.origin);
+  if (found === null && code === null) return false;
   const open = async () => {
     if (!(await mayLeave())) keepStep();
+    else if (code !== null) openEntry(code);
+    else if (found === null) return;
     else if (found.kind === 'enrol') await enrolmentActions.openEnrolment(found.token);
     else await openLogin(found.token);
   };

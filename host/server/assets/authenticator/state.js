@@ -1,6 +1,7 @@
 // The app's state, in one place. Only actions change it, by `change`, which renders the page once afterwards.
 
 import { focusOn } from './dom.js';
+import { noteShown, SETTLING } from './requests.js';
 
 /**
  * @typedef {import('./types.d.ts').State} State
@@ -16,6 +17,7 @@ export const state = {
   screen: null,
   accounts: new Map(),
   requests: new Map(),
+  appeared: null,
   chosen: null,
   listing: false,
   online: true,
@@ -49,6 +51,8 @@ export function renderWith(draw) {
 export function change(apply) {
   const focus = apply(state);
   state.now = Date.now() / 1000;
+  // The card is rendered again when it can be approved.
+  if (noteShown(state)) setTimeout(() => change(() => {}), SETTLING * 1000 + 20);
   render(state);
   if (focus) focusOn(focus);
 }

@@ -11,7 +11,10 @@ import { state } from './state.js';
  */
 
 /** The depth of each screen below the home screen. */
-const DEPTHS = { home: 0, unsupported: 0, camera: 1, devices: 1, enrolment: 1, login: 1, link: 2, codes: 2 };
+const DEPTHS = { home: 0, unsupported: 0, camera: 1, devices: 1, enrolment: 1, entry: 1, login: 1, link: 2, codes: 2 };
+
+/** The screens that a link may open. @type {Array<Step['name']>} */
+const LINKED = ['enrolment', 'entry', 'login'];
 
 /** The depth of the browser's current entry. */
 let depth = 0;
@@ -40,7 +43,7 @@ function isWritten({ name, deviceId }) {
 function shownStep(known) {
   const { screen } = known;
   const name = screen?.name ?? 'home';
-  if (name === 'enrolment' || name === 'login') return { name, depth: Math.max(1, depth) };
+  if (LINKED.includes(name)) return { name, depth: Math.max(1, depth) };
   if (name === 'home' && isListed(known)) return { name: 'requests', depth: 1 };
   const deviceId = screen !== null && 'deviceId' in screen ? (screen.deviceId ?? undefined) : undefined;
   return { name, depth: DEPTHS[name], deviceId };
@@ -50,7 +53,7 @@ function shownStep(known) {
 export function keepStep() {
   if (isTravelling || isHeld || state.screen === null || state.screen.name === 'unsupported') return;
   const step = shownStep(state);
-  const isLink = step.name === 'enrolment' || step.name === 'login';
+  const isLink = LINKED.includes(step.name);
   const hash = isLink ? location.hash : '';
   const address = location.pathname + hash;
   if (step.depth < depth) {

@@ -196,6 +196,16 @@ export interface LoginScreen {
   loginPage: string | null;
 }
 
+export interface EntryScreen {
+  name: 'entry';
+  /** The typed code of another device. */
+  typed: string;
+  /** Whether the code came with a link, so that the user has not read it from the other device. */
+  isLinked: boolean;
+  busy: boolean;
+  error: string;
+}
+
 export interface CameraScreen {
   name: 'camera';
   video: HTMLVideoElement;
@@ -256,6 +266,7 @@ export interface UnsupportedScreen {
 export type Screen =
   | HomeScreen
   | EnrolmentScreen
+  | EntryScreen
   | LoginScreen
   | CameraScreen
   | DevicesScreen
@@ -286,7 +297,9 @@ export interface State {
   accounts: Map<string, Followed>;
   /** By the request's id. */
   requests: Map<string, Item>;
-  /** The request that the user selected from several, or uses. */
+  /** The request whose card the user sees, and since when, in seconds. */
+  appeared: { id: string; at: number } | null;
+  /** The request that the user selected from several or uses, or whose card must stay in place. */
   chosen: string | null;
   /** Whether the user wants the list of several requests. */
   listing: boolean;

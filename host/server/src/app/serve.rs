@@ -18,7 +18,7 @@ use crate::config::{Http, ListenAddress};
 use crate::domain::Services;
 use crate::domain::operations::telemetry::metrics::ListenerCertificate;
 use crate::http::{ListenSocket, Listener, NewConnectionBounds};
-use crate::oidc::backchannel;
+use crate::oidc::{backchannel, backchannel_results};
 use crate::{domain, http};
 
 /// The largest number of connections of the metrics listener.
@@ -149,6 +149,8 @@ fn start_background(services: &Arc<Services>) -> JoinSet<()> {
         write_client_secret_uses,
     );
     in_background(&mut background, services, "logouts", backchannel::deliver);
+    let results = backchannel_results::deliver;
+    in_background(&mut background, services, "backchannel_results", results);
     in_background(&mut background, services, "mail", domain::mail::outbox::run);
     let deliveries = domain::approvals::delivery::run;
     in_background(&mut background, services, "approval_channels", deliveries);

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
+use assent_model::backchannel::BackchannelBinding;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_model::text::to_utf8;
 
@@ -41,6 +42,9 @@ pub struct PendingRequest {
     /// The back-channel request, if the request is one of an application without a browser.
     #[serde(default)]
     pub backchannel: Option<PendingBackchannel>,
+    /// The sign-in on another device, if the user entered the code of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_authorization: Option<PendingDeviceAuthorization>,
     /// The check of a caller, if the request is the question of a help desk.
     #[serde(default)]
     pub caller_check: Option<PendingCallerCheck>,
@@ -58,6 +62,20 @@ pub struct PendingRequest {
 pub struct PendingBackchannel {
     /// The message of the application.
     pub message: Option<String>,
+    /// The permissions that an approval gives.
+    pub scopes: Vec<String>,
+    /// What the user does: compare the message, type digits, or approve with a passkey.
+    #[serde(default)]
+    pub binding: BackchannelBinding,
+}
+
+/// The details of a pending sign-in on another device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingDeviceAuthorization {
+    /// The code that the user entered.
+    pub user_code: String,
+    /// When the other device asked, in seconds since the epoch.
+    pub asked_at: i64,
     /// The permissions that an approval gives.
     pub scopes: Vec<String>,
 }
@@ -94,6 +112,16 @@ impl std::fmt::Debug for Authenticator {
         f.debug_struct("Authenticator")
             .field("device", &self.device)
             .finish_non_exhaustive()
+    }
+}
+
+impl PendingRequest {
+    /// Whether the user types the number of a browser or of an application to approve the request.
+    pub fn has_number(&self) -> bool {
+        match &self.backchannel {
+            Some(backchannel) => backchannel.binding == BackchannelBinding::Typed,
+            None => self.device_authorization.is_none(),
+        }
     }
 }
 

@@ -41,15 +41,7 @@ impl Authenticator {
             device: self.device,
             application: &request.application.id,
             application_name: &request.application.name,
-            subject: match (&request.action, &request.backchannel, &request.caller_check) {
-                (Some(action), ..) => StatementSubject::Action(action),
-                (None, None, Some(check)) => StatementSubject::CallerCheck(&check.administrator),
-                (None, Some(backchannel), _) => StatementSubject::Backchannel {
-                    message: backchannel.message.as_deref().unwrap_or_default(),
-                    scopes: &backchannel.scopes,
-                },
-                (None, None, None) => StatementSubject::SignIn,
-            },
+            subject: subject_of(request),
             details: &request.details,
             account: &request.account,
             place: &request.place,
@@ -190,6 +182,29 @@ impl Authenticator {
                 .context("the server rejected the time of this machine and returned no time")?;
         }
         bail!("the server rejected the time of this machine; synchronise the clock, then try again")
+    }
+}
+
+/// Returns the subject of the statement about a request.
+fn subject_of(request: &PendingRequest) -> StatementSubject<'_> {
+    match (
+        &request.action,
+        &request.backchannel,
+        &request.device_authorization,
+        &request.caller_check,
+    ) {
+        (Some(action), ..) => StatementSubject::Action(action),
+        (None, Some(backchannel), ..) => StatementSubject::Backchannel {
+            message: backchannel.message.as_deref().unwrap_or_default(),
+            scopes: &backchannel.scopes,
+        },
+        (None, None, Some(device), _) => StatementSubject::DeviceAuthorization {
+            code: &device.user_code,
+            asked_at: Timestamp::from_seconds(device.asked_at),
+            scopes: &device.scopes,
+        },
+        (None, None, None, Some(check)) => StatementSubject::CallerCheck(&check.administrator),
+        (None, None, None, None) => StatementSubject::SignIn,
     }
 }
 

@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 
-use crate::authenticator::enrolled::{Authenticator, PendingRequest};
+use crate::authenticator::enrolled::{Authenticator, PendingBackchannel, PendingRequest};
 use crate::authenticator::enrolment::PendingEnrolment;
 use crate::authenticator::exchange::NoResponse;
 use assent_admin_client::terminal;
 use assent_model::approval::MatchingNumber;
 use assent_model::id::ApprovalId;
+use assent_model::printable::line;
+
+/// The most bytes of a line about a request.
+const LONGEST_LINE: usize = 500;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
@@ -39,12 +43,16 @@ pub(super) enum AuthenticatorCommand {
         /// The id of the request, as `list` prints it.
         #[arg(long, value_name = "ID")]
         request: Option<ApprovalId>,
-        /// Approve with the number that the browser shows.
-        #[arg(long, value_name = "NN", value_parser = two_digits)]
+        /// Approve with the number that the browser or the application shows.
+        #[arg(long, value_name = "NUMBER", value_parser = matching_number)]
         number: Option<String>,
-        /// Approve a request without a browser, which has no number.
+        /// Approve a request without a number. Specify a back-channel request with `--request`, or its message with
+        /// `--message`.
         #[arg(long)]
         approve: bool,
+        /// The message that the application shows. A request with another message is not approved.
+        #[arg(long, value_name = "TEXT", requires = "approve")]
+        message: Option<String>,
         /// Deny.
         #[arg(long)]
         deny: bool,
@@ -64,6 +72,14 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
     },
+    /// Enter the code that another device shows, to sign in there. An approval request follows
+    EnterCode {
+        /// The code: eight letters. Case, spaces and hyphens do not matter.
+        code: String,
+        /// The file that `enrol` created.
+        #[arg(long, value_name = "FILE")]
+        store: PathBuf,
+    },
     /// Print the pending requests, as JSON.
     List {
         /// The file that `enrol` created.
@@ -72,29 +88,92 @@ pub(super) enum AuthenticatorCommand {
     },
 }
 
-fn two_digits(text: &str) -> Result<String, &'static str> {
+fn matching_number(text: &str) -> Result<String, &'static str> {
     MatchingNumber::parse_typed(text)
         .map(|number| number.to_string())
-        .ok_or("expected the two digits that the browser shows")
+        .ok_or(
+            "expected the two digits that the browser shows, or the two to four of an application",
+        )
 }
 
-/// Returns the number of an approval; empty for a request without a browser, and `None` to deny.
+/// How the user approves a request: with the number that the browser or the application shows, or after a look at the
+/// request itself.
+enum Confirmation {
+    Number(String),
+    /// `is_named`: whether the user named the request or its message.
+    Approve {
+        is_named: bool,
+    },
+}
+
+/// Returns the number of an approval; empty for a request without a number, and `None` to deny.
 fn number_of_approval(
     request: &PendingRequest,
-    number: Option<String>,
-    approve: bool,
+    given: Option<Confirmation>,
 ) -> anyhow::Result<Option<String>> {
-    match (&request.backchannel, number) {
-        (Some(_), Some(_)) => bail!("the request has no number; approve it with --approve"),
-        (None, None) if approve => {
-            bail!("the browser shows a number; approve the request with --number")
+    Ok(match (request.has_number(), given) {
+        (_, None) => None,
+        (false, Some(Confirmation::Number(_))) => {
+            bail!("the request has no number; approve it with --approve")
         }
-        (_, number) => Ok(number.or_else(|| approve.then(String::new))),
+        (true, Some(Confirmation::Approve { .. })) => {
+            bail!(
+                "the browser or the application shows a number; approve the request with --number"
+            )
+        }
+        // The next request may be another one than the user expects.
+        (false, Some(Confirmation::Approve { is_named: false }))
+            if request.backchannel.is_some() =>
+        {
+            bail!(
+                "compare the request above with the application; then specify it with --request {}, or its message \
+                 with --message",
+                request.id
+            )
+        }
+        (false, Some(Confirmation::Approve { .. })) => Some(String::new()),
+        (true, Some(Confirmation::Number(number))) => Some(number),
+    })
+}
+
+/// Whether a pending request is a back-channel request with this message.
+fn has_message(request: &PendingRequest, message: &str) -> bool {
+    let shown = request.backchannel.as_ref();
+    shown.and_then(|shown| shown.message.as_deref()) == Some(message)
+}
+
+/// Prints what an approval of a back-channel request permits: the application, the account, the message, the scopes and
+/// the authorization details.
+fn print_backchannel(request: &PendingRequest, shown: &PendingBackchannel) {
+    let plain = |text: &str| line(text, LONGEST_LINE);
+    terminal::report_line(format_args!(
+        "{} asks for {}.",
+        plain(&request.application.name),
+        plain(&request.account)
+    ));
+    match &shown.message {
+        Some(message) => terminal::report_line(format_args!("Message: {}", plain(message))),
+        None if request.has_number() => {}
+        None => terminal::report_line(format_args!("The application sent no message.")),
+    }
+    for scope in &shown.scopes {
+        terminal::report_line(format_args!("  {}", plain(scope)));
+    }
+    print_details(request);
+}
+
+/// Prints the authorization details of a request.
+fn print_details(request: &PendingRequest) {
+    for detail in &request.details {
+        // A terminal shows the isolates of values as characters.
+        let detail = detail.replace(['\u{2068}', '\u{2069}'], "");
+        let detail = assent_model::printable::lines(&detail);
+        terminal::report_line(format_args!("  {detail}"));
     }
 }
 
-/// Reports the outcome of a decision, with what it was about.
-fn report_outcome(request: &PendingRequest, outcome: &str) {
+/// Prints the outcome of a decision, with what it was about, and the details of the request.
+fn print_outcome(request: &PendingRequest, outcome: &str) {
     let PendingRequest {
         account,
         application,
@@ -109,10 +188,14 @@ fn report_outcome(request: &PendingRequest, outcome: &str) {
         terminal::report_line(format_args!(
             "{outcome}: whether {account} is on the phone with {name}"
         ));
-    } else if request.backchannel.is_some() {
+    } else if browser.is_empty() {
         terminal::report_line(format_args!("{outcome}: {account} for {name}"));
     } else {
         terminal::report_line(format_args!("{outcome}: {account} on {browser} for {name}"));
+    }
+    // Those of a back-channel request are above.
+    if request.backchannel.is_none() {
+        print_details(request);
     }
 }
 
@@ -155,6 +238,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             request,
             number,
             approve,
+            message,
             deny: _,
             report,
             wait,
@@ -164,6 +248,10 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             if let Some(id) = request {
                 requests.retain(|pending| pending.id == id);
             }
+            if let Some(message) = &message {
+                requests.retain(|pending| has_message(pending, message));
+            }
+            let is_named = request.is_some() || message.is_some();
             let request = match requests.as_slice() {
                 [request] => request,
                 [] => bail!("no such request is pending"),
@@ -172,18 +260,19 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                     several.len()
                 ),
             };
-            let number = number_of_approval(request, number, approve)?;
+            if let Some(shown) = &request.backchannel {
+                print_backchannel(request, shown);
+            }
+            let given = match number {
+                Some(number) => Some(Confirmation::Number(number)),
+                None => approve.then_some(Confirmation::Approve { is_named }),
+            };
+            let number = number_of_approval(request, given)?;
             let outcome = match report {
                 true => authenticator.report(request).await?,
                 false => authenticator.decide(request, number.as_deref()).await?,
             };
-            report_outcome(request, &outcome);
-            for detail in &request.details {
-                // A terminal shows the isolates of values as characters.
-                let detail = detail.replace(['\u{2068}', '\u{2069}'], "");
-                let detail = assent_model::printable::lines(&detail);
-                terminal::report_line(format_args!("  {detail}"));
-            }
+            print_outcome(request, &outcome);
         }
         AuthenticatorCommand::QrSignIn { link, store } => {
             let authenticator = Authenticator::load(&store)?;
@@ -194,6 +283,11 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 preview.application, preview.browser, preview.place
             ));
         }
+        AuthenticatorCommand::EnterCode { code, store } => {
+            let authenticator = Authenticator::load(&store)?;
+            let request = authenticator.enter_code(&code).await?;
+            terminal::report_line(format_args!("Entered. Decide the request {request}."));
+        }
         AuthenticatorCommand::List { store } => {
             let requests = Authenticator::load(&store)?.waiting(0).await?;
             let requests = serde_json::to_string_pretty(&requests)?;
@@ -201,4 +295,28 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Prints the outcome of a decision, and what it was about.
+fn report_decision(request: &PendingRequest, outcome: &str) {
+    match &request.action {
+        Some(action) => {
+            let action = assent_model::printable::lines(action);
+            terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
+        }
+        None if request.browser.is_empty() => terminal::report_line(format_args!(
+            "{outcome}: {} for {}",
+            request.account, request.application.name
+        )),
+        None => terminal::report_line(format_args!(
+            "{outcome}: {} on {} for {}",
+            request.account, request.browser, request.application.name
+        )),
+    }
+    for detail in &request.details {
+        // A terminal shows the isolates of values as characters.
+        let detail = detail.replace(['\u{2068}', '\u{2069}'], "");
+        let detail = assent_model::printable::lines(&detail);
+        terminal::report_line(format_args!("  {detail}"));
+    }
 }

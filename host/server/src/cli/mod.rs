@@ -1,6 +1,7 @@
 //! The command line.
 
 mod api;
+mod ask;
 mod audit;
 mod authenticator;
 mod backup;
@@ -18,6 +19,7 @@ mod plugin;
 mod receipts;
 mod restore;
 mod serve;
+mod trusted_address;
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -71,6 +73,7 @@ enum Command {
     /// Receipts: the signed evidence of answers to approval requests.
     #[command(subcommand)]
     Receipts(receipts::ReceiptsCommand),
+    Ask(ask::Ask),
     /// A headless authenticator, for tests and automation.
     #[command(subcommand)]
     Authenticator(authenticator::AuthenticatorCommand),
@@ -148,11 +151,19 @@ pub fn command_line() -> anyhow::Result<clap::Command> {
 
 /// Runs the command that the arguments name. Exit codes: 0: success; 1: failure; 2: wrong arguments; 3: the object does
 /// not exist; 4: not permitted; 5: the server does not respond. `audit verify`, `migrate --check`, `apply` and `diff`
-/// have further codes.
+/// have further codes, and `ask` has its own.
 pub fn run() -> ExitCode {
     let done = commands().and_then(|api| {
         let command = without_empty_variables(api.add_to(Arguments::command()));
-        let matches = command.get_matches();
+        let matches = match command.try_get_matches() {
+            Ok(matches) => matches,
+            // To scripts, the usual code of wrong arguments would be a request that expired.
+            Err(error) if error.use_stderr() && names_ask() => {
+                error.print()?;
+                return Ok(ExitCode::from(ask::ERROR));
+            }
+            Err(error) => error.exit(),
+        };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
@@ -180,6 +191,11 @@ pub fn run() -> ExitCode {
     }
 }
 
+/// Whether the first argument is that of `assent ask`.
+fn names_ask() -> bool {
+    std::env::args_os().nth(1).is_some_and(|name| name == "ask")
+}
+
 fn commands() -> anyhow::Result<api::Commands> {
     api::Commands::from_document(openapi_document())
 }
@@ -200,6 +216,7 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
     let arguments = Arguments::from_arg_matches(matches)?;
     let done = match arguments.command {
         Command::Audit(command) => return audit::run(command).await,
+        Command::Ask(arguments) => return Ok(Box::pin(ask::run(arguments)).await),
         Command::Receipts(command) => return receipts::run(command).await,
         Command::Doctor(arguments) => return doctor::run(arguments).await,
         Command::Health(arguments) => return health::run(arguments).await,

@@ -11,12 +11,13 @@ use clap::Subcommand;
 use serde::Deserialize;
 use url::Url;
 
+use crate::cli::trusted_address::is_trusted;
 use assent_admin_client::terminal;
 use assent_model::printable;
 use assent_model::receipt::content::{
     ReceiptAnswer, ReceiptContent, ReceiptDevice, ReceiptSubject,
 };
-use assent_model::receipt::verification::{LONGEST, Proof, Receipt, ReceiptKeySet};
+use assent_model::receipt::verification::{IssuerKeyState, LONGEST, Proof, Receipt, ReceiptKeySet};
 use assent_model::statement::Decision;
 
 /// The timeout of the request for a key set.
@@ -29,7 +30,7 @@ pub(super) enum ReceiptsCommand {
     /// Verify a receipt, and print what its signatures prove and what the server only states.
     ///
     /// Needs no server and no settings. The exit code is 0 only if all signatures are valid: that of the issuer, and
-    /// those of the device.
+    /// those of the device. It is 1 if the issuer revoked its key, because the signature proves nothing by itself then.
     Verify {
         /// The file with only the receipt, or with the JSON of `assent receipts show --json`; `-` is standard input.
         #[arg(value_name = "FILE")]
@@ -49,22 +50,25 @@ pub(super) async fn run(command: ReceiptsCommand) -> anyhow::Result<ExitCode> {
         Some(place) => Some(key_set(&place).await?),
         None => None,
     };
-    if let Some(keys) = &keys {
-        receipt
-            .verify_issuer(keys)
-            .context("the receipt is not valid")?;
-    }
+    let by_issuer = keys.map(|keys| receipt.verify_issuer(&keys));
+    let by_issuer = by_issuer.transpose().context("the receipt is not valid")?;
     let proof = receipt.verify_proof().context("the receipt is not valid")?;
-    let report = describe(&receipt, &proof, keys.is_some())?;
+    let report = describe(&receipt, &proof, by_issuer)?;
     terminal::report(printable::lines(&report));
-    if keys.is_none() {
-        bail!(
+    match by_issuer {
+        Some(IssuerKeyState::Valid) => Ok(ExitCode::SUCCESS),
+        Some(IssuerKeyState::Revoked { at }) => bail!(
+            "the issuer revoked the key {} at {}: accept the receipt only if the digest above is `detail.receipt` of \
+             an entry in the audit log",
+            receipt.key_id(),
+            time_text(at)
+        ),
+        None => bail!(
             "the signature of the issuer was not verified: pass the receipt keys with --keys, for example \
              {}/receipts/keys",
             receipt.content().iss
-        );
+        ),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {
@@ -102,7 +106,11 @@ fn receipt_text(content: &str) -> anyhow::Result<String> {
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }
 
-async fn key_set(place: &str) -> anyhow::Result<ReceiptKeySet> {
+/// Reads receipt keys from a file, or from the URL of an issuer.
+///
+/// # Errors
+/// If they cannot be read, or the URL has no https.
+pub(super) async fn key_set(place: &str) -> anyhow::Result<ReceiptKeySet> {
     let json = match Url::parse(place) {
         Ok(url) if matches!(url.scheme(), "https" | "http") => fetch(&url).await?,
         _ => read(Path::new(place))?,
@@ -111,14 +119,8 @@ async fn key_set(place: &str) -> anyhow::Result<ReceiptKeySet> {
 }
 
 async fn fetch(url: &Url) -> anyhow::Result<String> {
-    let is_local = match url.host() {
-        Some(url::Host::Domain(name)) => name == "localhost",
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    };
     ensure!(
-        url.scheme() == "https" || is_local,
+        is_trusted(url),
         "{url}: use https, because anyone could change keys on the way"
     );
     let client = reqwest::Client::builder()
@@ -135,13 +137,25 @@ async fn fetch(url: &Url) -> anyhow::Result<String> {
 }
 
 /// Returns the report about a valid receipt.
-fn describe(receipt: &Receipt, proof: &Proof, by_issuer: bool) -> anyhow::Result<String> {
+fn describe(
+    receipt: &Receipt,
+    proof: &Proof,
+    by_issuer: Option<IssuerKeyState>,
+) -> anyhow::Result<String> {
     let content = receipt.content();
     let mut text = String::new();
     writeln!(text, "{}", headline(content, proof))?;
+    let (issuer, key) = (&content.iss, receipt.key_id());
+    if let Some(IssuerKeyState::Revoked { at }) = by_issuer {
+        writeln!(
+            text,
+            "\nNot proved:\n  The key {key} of {issuer} signed this receipt. The issuer revoked it at {}, so another \
+             party may have signed.",
+            time_text(at)
+        )?;
+    }
     writeln!(text, "\nProved:")?;
-    if by_issuer {
-        let (issuer, key) = (&content.iss, receipt.key_id());
+    if by_issuer == Some(IssuerKeyState::Valid) {
         writeln!(text, "  {issuer} signed this receipt with the key {key}.")?;
     }
     match proof {
@@ -188,6 +202,7 @@ fn headline(content: &ReceiptContent, proof: &Proof) -> String {
         ReceiptSubject::SignIn => "sign-in",
         ReceiptSubject::Action => "protected action",
         ReceiptSubject::Backchannel => "back-channel request",
+        ReceiptSubject::DeviceAuthorization => "sign-in on another device",
         ReceiptSubject::CallerCheck => "check of a caller",
     };
     let by = match proof {

@@ -16,6 +16,12 @@ pub struct Backchannel {
     /// The shortest time between two polls of one request: `1s` to `1m`. A client that polls faster must wait five
     /// seconds longer each time.
     pub interval: HumanDuration,
+    /// Lets applications receive the tokens at an address of theirs (delivery mode `push`). The security profile
+    /// `fapi-ciba` never permits it.
+    pub push: bool,
+    /// The most token requests that wait for a decision at once on one instance (long polls): 0 to 100000. Above it a
+    /// token request is answered at once. `0`: none waits.
+    pub long_polls: u32,
     /// The most open requests of one application for one user.
     pub open_requests: u32,
     /// Requests of one application, for any user. Each instance counts separately.
@@ -23,8 +29,9 @@ pub struct Backchannel {
     /// Requests that reach the devices of one user, from all applications together. Each instance counts separately.
     /// Above the limit no device receives the request, and the application sees it expire.
     pub requests_per_user: Rate,
-    /// After a denial no device of this user receives a request of the same application for this time: `0s` to `1d`.
-    /// The application sees such a request expire.
+    /// After a denial or a report no device of this user receives a request of the same application for this time: `0s`
+    /// to `1d`. Five requests without an answer within this time have the same effect. The application sees such a
+    /// request expire.
     pub denial_pause: HumanDuration,
 }
 
@@ -33,6 +40,8 @@ impl Default for Backchannel {
         Self {
             lifetime: HumanDuration::minutes(2),
             interval: HumanDuration::seconds(5),
+            push: false,
+            long_polls: 10_000,
             open_requests: 3,
             requests_per_client: Rate {
                 per_minute: 600,
@@ -53,6 +62,8 @@ pub(super) fn check(settings: &Backchannel, expect: &mut impl FnMut(bool, &str, 
     let Backchannel {
         lifetime,
         interval,
+        push: _,
+        long_polls,
         open_requests,
         requests_per_client,
         requests_per_user,
@@ -67,6 +78,11 @@ pub(super) fn check(settings: &Backchannel, expect: &mut impl FnMut(bool, &str, 
         "oidc.backchannel.interval",
         SECOND..=HumanDuration::minutes(1),
         expect,
+    );
+    expect(
+        long_polls <= 100_000,
+        "oidc.backchannel.long_polls",
+        "expected 0 to 100000 requests",
     );
     expect(
         (1..=100).contains(&open_requests),

@@ -9,6 +9,8 @@ use url::Url;
 use crate::config::HumanDuration;
 use crate::config::backchannel;
 use crate::config::backchannel::Backchannel;
+use crate::config::device_authorization;
+use crate::config::device_authorization::DeviceAuthorization;
 
 /// OpenID Connect.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +26,8 @@ pub struct Oidc {
     pub registration: Registration,
     /// Back-channel authentication: applications that ask for a user without a browser.
     pub backchannel: Backchannel,
+    /// Device authorization: sign-in on a device without a browser, by a code.
+    pub device_authorization: DeviceAuthorization,
 }
 
 /// Dynamic client registration (RFC 7591, RFC 7592): applications that register themselves, with an initial access
@@ -71,6 +75,7 @@ impl Default for Registration {
 /// Checks the rules that the types cannot express.
 pub(super) fn check(oidc: &Oidc, expect: &mut impl FnMut(bool, &str, &str)) {
     backchannel::check(&oidc.backchannel, expect);
+    device_authorization::check(&oidc.device_authorization, expect);
     let registration = &oidc.registration;
     registration.unused_expiry.check(
         "oidc.registration.unused_expiry",

@@ -41,6 +41,9 @@ pub struct RateLimits {
     /// Requests of one IP address with an invalid credential: to the admin API, to the authenticator API, and with
     /// recovery codes, each counted separately. Authenticated requests do not count.
     pub unauthenticated_requests: Rate,
+    /// Wrong codes of devices that the authenticators of one IP address enter (RFC 8628 section 5.1). Right codes do not
+    /// count. Above the limit no code is accepted.
+    pub wrong_user_codes: Rate,
     /// Callbacks that one IP address sends to one approval channel.
     pub callbacks_per_ip: Rate,
 }
@@ -97,6 +100,7 @@ impl Default for RateLimits {
             token_requests_per_ip: rate(120_000, 20_000),
             client_auth_failures: rate(10, 20),
             unauthenticated_requests: rate(60, 60),
+            wrong_user_codes: rate(5, 5),
             callbacks_per_ip: rate(1200, 600),
         }
     }
@@ -116,6 +120,7 @@ pub(super) fn check(limits: &RateLimits, expect: &mut impl FnMut(bool, &str, &st
         token_requests_per_ip,
         client_auth_failures,
         unauthenticated_requests,
+        wrong_user_codes,
         callbacks_per_ip,
     } = *limits;
     for (name, most) in [
@@ -138,6 +143,7 @@ pub(super) fn check(limits: &RateLimits, expect: &mut impl FnMut(bool, &str, &st
         ("token_requests_per_ip", token_requests_per_ip),
         ("client_auth_failures", client_auth_failures),
         ("unauthenticated_requests", unauthenticated_requests),
+        ("wrong_user_codes", wrong_user_codes),
         ("callbacks_per_ip", callbacks_per_ip),
     ] {
         check_rate(&format!("rate_limits.{name}"), rate, expect);

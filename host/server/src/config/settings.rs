@@ -144,11 +144,12 @@ mod tests {
     use super::*;
 
     /// The settings that are numbers because they are counts. Durations and sizes are text with units.
-    const COUNTS: [&str; 12] = [
+    const COUNTS: [&str; 13] = [
         "burst",
         "concurrency",
         "connections_per_network",
         "fuel",
+        "long_polls",
         "open_requests",
         "open_sign_ins_per_ip",
         "open_sign_ins_total",

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::audit::streams::Streams;
 use super::claims::result_cache::ClaimResults;
 use super::claims::trace_queue::Traces;
-use super::devices::long_polls::LongPolls;
 use super::devices::relying_party::RelyingParty;
 use super::fetched_objects::FetchedObjects;
 use super::keys::fetched_keys::FetchedKeys;
@@ -24,6 +23,7 @@ use crate::domain::operations::telemetry::metrics::TaskRestarts;
 use crate::domain::operations::telemetry::span_sampler::SpanSampler;
 use crate::domain::operations::traffic::admission::Admission;
 use crate::domain::operations::traffic::draining::DrainSwitch;
+use crate::domain::operations::traffic::long_polls::LongPolls;
 use crate::domain::operations::traffic::rate_limits::RateLimiters;
 use crate::domain::operations::traffic::used_proofs::UsedProofs;
 use crate::domain::sign_in::details_types::DetailsTypeNames;
@@ -35,6 +35,7 @@ use crate::otlp::Collector;
 use crate::smtp::Mailer;
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::entropy::SharedEntropy;
+use assent_model::id::{BackchannelRequestId, DeviceId};
 use assent_model::secret::Digest;
 use assent_plugin_host::Plugins;
 use assent_plugin_host::egress::Egress;
@@ -118,7 +119,9 @@ pub struct Services {
     /// The wake-ups of background tasks.
     pub wakeups: Wakeups,
     /// The pending long polls of devices.
-    pub long_polls: LongPolls,
+    pub long_polls: LongPolls<DeviceId>,
+    /// The pending long polls of applications for the results of back-channel requests.
+    pub backchannel_long_polls: LongPolls<BackchannelRequestId>,
     /// The leases of this instance on the work of approval channels.
     pub leased_work: LeasedWork,
     /// The rate limiters.

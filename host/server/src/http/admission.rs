@@ -39,6 +39,8 @@ pub(super) async fn admit(
         return next.run(request).await;
     }
     let admitted = Arc::new(services.admission.enter(class));
+    // A handler may wait for a change.
+    request.extensions_mut().insert(Arc::clone(&admitted));
     // The handler of a GET reads no body.
     if request.body().is_end_stream() || request.method().is_safe() {
         admitted.begin();

@@ -95,6 +95,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "authenticator/answer.js",
     JAVASCRIPT "authenticator/api.js",
     JAVASCRIPT "authenticator/canonical.js",
+    JAVASCRIPT "authenticator/code_entry.js",
     JAVASCRIPT "authenticator/devices.js",
     JAVASCRIPT "authenticator/dom.js",
     JAVASCRIPT "authenticator/enrol.js",

@@ -25,21 +25,22 @@ use crate::http::admission::admit;
 use crate::http::compression::{CompressedDocuments, compress_document};
 use crate::http::devices;
 use crate::http::fetch_metadata::reject_embedded;
-use crate::http::oidc::cors;
+use crate::http::oidc::{client_calls, cors};
 use crate::http::operations::rate_limits;
 use crate::http::router::responses::surround;
 
 /// The maximum size of a call in which an application authenticates itself, in bytes.
 pub(super) const LARGEST_CALL: usize = 32 * 1024;
 
-/// The paths that the listener for client certificates serves.
-const MTLS_PATHS: [&str; 6] = [
+/// The paths that the listener for client certificates serves, with those of receipts.
+const MTLS_PATHS: [&str; 7] = [
     "/oidc/token",
     "/oidc/me",
     "/oidc/token/introspection",
     "/oidc/token/revocation",
     "/oidc/par",
     "/oidc/backchannel",
+    "/oidc/device_authorization",
 ];
 
 /// The routes below a layer.
@@ -49,7 +50,8 @@ type Routes = Router<Arc<Services>>;
 ///    section 5), because a browser would ask the user for a certificate on every page.
 pub(super) fn only_calls(router: Router) -> Router {
     router.layer(from_fn(async |request: Request, next: Next| {
-        if MTLS_PATHS.contains(&request.uri().path()) {
+        let path = request.uri().path();
+        if MTLS_PATHS.contains(&path) || client_calls::is_receipt(path) {
             return next.run(request).await;
         }
         let elsewhere =

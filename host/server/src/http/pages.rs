@@ -24,7 +24,7 @@ use crate::messages::Message;
 
 use super::layout::{Layout, Page};
 use link::Link;
-use login::{ConfirmPage, ConsentPage, EndedPage, LoginPage, WaitingPage};
+use login::{ConfirmPage, ConsentPage, EndedPage, LoginPage, Scan, WaitingPage};
 use protocol::{AlreadySignedInPage, FormPostPage, SamlStartPage, TestSignInPage};
 use sign_out::{
     LogoutFramesPage, SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage,
@@ -50,6 +50,7 @@ pages!(
     LoginPage,
     RecoverPage,
     RecoveredPage,
+    DevicePage,
     ConfirmPage,
     ConsentPage,
     FormPostPage,
@@ -97,6 +98,20 @@ pub struct RecoveredPage {
     pub link: String,
     /// The link back to the sign-in that led here.
     pub back: Option<Link>,
+}
+
+/// The page to which a device without a browser leads the user (RFC 8628). It leads to the authenticator.
+#[derive(Clone, Debug, Template)]
+#[template(path = "device.html")]
+pub struct DevicePage {
+    /// The layout of the page.
+    pub layout: Layout,
+    /// The code that the device shows, if the address has one.
+    pub code: Option<String>,
+    /// The code for a scan by a phone: the same link.
+    pub scan: Option<Scan>,
+    /// The path of the authenticator in this browser.
+    pub authenticator: String,
 }
 
 /// The page for a request that the server could not serve.

@@ -24,7 +24,7 @@ const LONGEST_ADDRESS: usize = 16 * 1024;
 /// server's own response is sent, and a proxy can send a chain of certificates, which has a bound of its own.
 const LONGEST_HEAD: usize = 32 * 1024;
 /// Paths that only programs request. Scripts of this server's pages call them too, and do not read pages.
-const OF_PROGRAMS: [&str; 11] = [
+const OF_PROGRAMS: [&str; 13] = [
     "/admin/api/",
     "/authenticator/api/",
     "/approvals/callbacks/",
@@ -35,6 +35,8 @@ const OF_PROGRAMS: [&str; 11] = [
     "/oidc/token",
     "/oidc/par",
     "/oidc/backchannel",
+    "/oidc/device_authorization",
+    "/oidc/receipts/",
     registration::REGISTER,
 ];
 

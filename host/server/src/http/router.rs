@@ -26,7 +26,9 @@ use crate::http::sign_in::login::followed;
 use crate::http::sign_in::login::identify;
 use crate::http::sign_in::login::leave;
 use crate::http::sign_in::login::passkey;
-use crate::http::sign_in::{confirm, consent, login, session_end, test_sign_in};
+use crate::http::sign_in::{
+    confirm, consent, device_authorization, login, session_end, test_sign_in,
+};
 
 /// The maximum size of a body, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
@@ -66,6 +68,22 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
             origins,
             Router::new().route("/oidc/backchannel", post(client_calls::ask)),
         ))
+        .merge(layers::called_by_applications(
+            services,
+            origins,
+            Router::new().route(
+                "/oidc/device_authorization",
+                post(client_calls::authorize_device),
+            ),
+        ))
+        .merge(layers::called_by_applications(
+            services,
+            origins,
+            Router::new().route(
+                "/oidc/receipts/{id}",
+                get(client_calls::receipt).post(client_calls::receipt),
+            ),
+        ))
         .merge(layers::called_by_registrations(
             services,
             origins,
@@ -80,6 +98,10 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         ))
         .nest("/authenticator", authenticator_routes(services, &documents))
         .merge(recovery_routes(services))
+        .merge(layers::limited_sign_in(
+            services,
+            Router::new().route("/device", page_routes::get(device_authorization::show)),
+        ))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(layers::without_embedding(layers::head_without_effect(
             Router::new().route("/admin", page_routes::get(console::front)),

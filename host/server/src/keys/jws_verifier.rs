@@ -1,5 +1,7 @@
 //! The verifiers of signatures by applications.
 
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
 use josekit::JoseError;
 use josekit::jwk::Jwk;
 use josekit::jws::alg::eddsa::EddsaJwsVerifier;
@@ -7,7 +9,9 @@ use josekit::jws::{ES256, ES384, ES512, EdDSA, JwsAlgorithm, JwsVerifier, PS256,
 use serde_json::{Map, Value};
 
 use assent_model::application::security_profile::SecurityProfile;
+use assent_model::bounded_cache::BoundedCache;
 use assent_model::client_algorithm::ClientAlgorithm;
+use assent_model::secret::Digest;
 
 /// The algorithms of assertions and request objects.
 pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
@@ -34,21 +38,44 @@ pub const fn signing_algorithms(profile: Option<SecurityProfile>) -> &'static [&
     }
 }
 
+/// The verifiers that were last created, by the digest of algorithm and key. A parse of a public key costs OpenSSL 3
+/// twice as much as the verification of a signature by ES256, and a client signs many times with one key.
+static VERIFIERS: LazyLock<Mutex<StoredVerifiers>> =
+    LazyLock::new(|| Mutex::new(BoundedCache::new(STORED_VERIFIERS)));
+
+type StoredVerifiers = BoundedCache<[u8; 32], Arc<dyn JwsVerifier>>;
+
+/// The minimum number of stored verifiers. They have at most 4 KiB each.
+const STORED_VERIFIERS: usize = 1_000;
+
 /// Returns the verifier of this algorithm with this key. `None` if the key is of another kind, or for another use.
-pub(super) fn verifier(algorithm: &str, key: &Map<String, Value>) -> Option<Box<dyn JwsVerifier>> {
-    let key = &jwk_of(key)?;
-    let boxed = |made: Result<Box<dyn JwsVerifier>, josekit::JoseError>| made.ok();
+pub(super) fn verifier(algorithm: &str, key: &Map<String, Value>) -> Option<Arc<dyn JwsVerifier>> {
+    let key = jwk_members(key)?;
+    // No algorithm has a space in its name, so the boundary between the two parts is unambiguous.
+    let text = format!("{algorithm} {}", serde_json::to_string(&key).ok()?);
+    let place = *Digest::sha256(text.as_bytes()).as_bytes();
+    let stored = || VERIFIERS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(verifier) = stored().get(&place) {
+        return Some(verifier);
+    }
+    let created = create(algorithm, &Jwk::from_map(key).ok()?)?;
+    stored().insert(place, Arc::clone(&created));
+    Some(created)
+}
+
+fn create(algorithm: &str, key: &Jwk) -> Option<Arc<dyn JwsVerifier>> {
+    let shared = |made: Result<Arc<dyn JwsVerifier>, JoseError>| made.ok();
     match algorithm {
-        "RS256" => boxed(RS256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "PS256" => boxed(PS256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "ES256" => boxed(ES256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "ES384" => boxed(ES384.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "ES512" => boxed(ES512.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "EdDSA" => boxed(EdDSA.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        ED25519 if key.curve() == Some(ED25519) => boxed(
+        "RS256" => shared(RS256.verifier_from_jwk(key).map(|made| Arc::new(made) as _)),
+        "PS256" => shared(PS256.verifier_from_jwk(key).map(|made| Arc::new(made) as _)),
+        "ES256" => shared(ES256.verifier_from_jwk(key).map(|made| Arc::new(made) as _)),
+        "ES384" => shared(ES384.verifier_from_jwk(key).map(|made| Arc::new(made) as _)),
+        "ES512" => shared(ES512.verifier_from_jwk(key).map(|made| Arc::new(made) as _)),
+        "EdDSA" => shared(EdDSA.verifier_from_jwk(key).map(|made| Arc::new(made) as _)),
+        ED25519 if key.curve() == Some(ED25519) => shared(
             EdDSA
                 .verifier_from_jwk(key)
-                .map(|made| Box::new(Ed25519Verifier(made)) as _),
+                .map(|made| Arc::new(Ed25519Verifier(made)) as _),
         ),
         _ => None,
     }
@@ -99,10 +126,10 @@ impl JwsAlgorithm for Ed25519 {
     }
 }
 
-/// Returns a key for the library that verifies signatures, with only the members that the verification needs: the
-/// library rejects a key for the form of any other member. It lacks `kid`, because the library would require that in
-/// the header, but a token of the only key need not name it (OpenID Connect Core section 10.1).
-fn jwk_of(key: &Map<String, Value>) -> Option<Jwk> {
+/// Returns the members of a key that its verification needs: the library rejects a key for the form of any other member.
+/// `kid` is not among them, because the library would require it in the header, but a token of the only key need not
+/// name it (OpenID Connect Core section 10.1).
+fn jwk_members(key: &Map<String, Value>) -> Option<Map<String, Value>> {
     let needed: &[&str] = match key.get("kty")?.as_str()? {
         "RSA" => &["n", "e"],
         "EC" => &["crv", "x", "y"],
@@ -110,8 +137,6 @@ fn jwk_of(key: &Map<String, Value>) -> Option<Jwk> {
     };
     let common = ["kty", "use", "key_ops", "alg"];
     let members = common.iter().chain(needed);
-    let key: Map<String, Value> = members
-        .filter_map(|name| Some(((*name).to_owned(), key.get(*name)?.clone())))
-        .collect();
-    Jwk::from_map(key).ok()
+    let found = members.filter_map(|name| Some(((*name).to_owned(), key.get(*name)?.clone())));
+    Some(found.collect())
 }

@@ -13,13 +13,14 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::generation::open;
+use super::known_key::KnownKey;
 use super::signing::SigningError;
 use super::verification::VerificationKey;
 use super::{KeyError, SealingKeys};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
 use assent_model::key::{
-    KeyLife, KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey, is_next_due,
+    KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey, SigningPurpose, is_next_due,
 };
 use assent_model::receipt::content::{NewReceipt, ReceiptContent, receipt_header};
 
@@ -41,6 +42,15 @@ impl ReceiptKey {
             .map_err(|error| KeyError::Form(error.to_string()))?;
         let header = receipt_header(public.key_id());
         Ok((Self { signer, header }, public))
+    }
+
+    /// Returns the `kid` of a sealed key.
+    ///
+    /// # Errors
+    /// If no sealing key opens it.
+    pub fn sealed_key_id(sealed: &str, sealing: &SealingKeys) -> Result<String, KeyError> {
+        let (_, public) = Self::open(sealed, sealing)?;
+        Ok(public.key_id().to_owned())
     }
 
     /// Signs a receipt: a JWS in the compact form (RFC 7515 section 7.1).
@@ -69,21 +79,6 @@ pub(super) struct LoadedReceiptKey {
     times: KeyTimes,
     private: Option<Arc<ReceiptKey>>,
     public: Arc<VerificationKey>,
-}
-
-/// The public properties of a receipt key.
-#[derive(Clone, Debug)]
-pub struct KnownReceiptKey {
-    /// The identifier of the row.
-    pub id: KeyId,
-    /// The number of the key, from 1.
-    pub generation: i64,
-    /// The current stage of its lifecycle.
-    pub life: KeyLife,
-    /// Whether its private key is still stored.
-    pub has_private_half: bool,
-    /// The public key (RFC 7517).
-    pub public_jwk: Value,
 }
 
 /// The loaded receipt keys, in the order of their generations.
@@ -128,12 +123,15 @@ impl ReceiptKeys {
         is_next_due(&self.times(), rotation, ahead, now)
     }
 
-    pub(super) fn all(&self, now: Timestamp) -> Vec<KnownReceiptKey> {
+    pub(super) fn all(&self, now: Timestamp) -> Vec<KnownKey> {
         let times = self.times();
-        let known = self.0.iter().map(|key| KnownReceiptKey {
+        let known = self.0.iter().map(|key| KnownKey {
             id: key.id,
-            generation: key.times.generation,
-            life: key.times.life_at(&times, now),
+            key_id: key.public.key_id().to_owned(),
+            purpose: SigningPurpose::Receipt,
+            algorithm: SigningAlgorithm::Es256,
+            times: key.times,
+            life: key.times.permanent_life_at(&times, now),
             has_private_half: key.private.is_some(),
             public_jwk: key.public.jwk().clone(),
         });
@@ -141,15 +139,11 @@ impl ReceiptKeys {
     }
 
     /// Returns all keys with their periods: `nbf` and `exp`, in seconds since the epoch, as in the historical keys of
-    /// OpenID Federation 1.0 section 8.7. `exp` is missing as long as no later key is published.
+    /// OpenID Federation 1.0 section 8.7. `exp` is missing as long as no later key is published. A revoked key has
+    /// `revoked` with the time.
     pub(super) fn key_set(&self, issuer: &str) -> Value {
-        let later = self.0.iter().skip(1).map(Some).chain([None]);
-        let keys: Vec<Value> = self
-            .0
-            .iter()
-            .zip(later)
-            .map(|(key, next)| key.entry(next))
-            .collect();
+        let times = self.times();
+        let keys: Vec<Value> = self.0.iter().map(|key| key.entry(&times)).collect();
         json!({"issuer": issuer, "keys": keys})
     }
 }
@@ -183,16 +177,20 @@ impl LoadedReceiptKey {
         })
     }
 
-    /// Returns the key with its period, which ends when the next one begins to sign.
-    fn entry(&self, next: Option<&Self>) -> Value {
+    /// Returns the key with its period, which ends when the next one begins to sign. `all` are the times of all keys.
+    fn entry(&self, all: &[KeyTimes]) -> Value {
         let mut entry = self.public.jwk().clone();
         if let Some(members) = entry.as_object_mut() {
             let mut add = |name: &str, at: Timestamp| {
                 members.insert(name.to_owned(), json!(at.seconds()));
             };
             add("nbf", self.times.signs_from);
-            if let Some(next) = next {
-                add("exp", next.times.signs_from);
+            if let Some(replaced_at) = self.times.replaced_at(all) {
+                add("exp", replaced_at);
+            }
+            if let Some(revoked_at) = self.times.revoked_at {
+                let revoked = json!({"revoked_at": revoked_at.seconds()});
+                members.insert("revoked".to_owned(), revoked);
             }
         }
         entry

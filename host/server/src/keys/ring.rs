@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use super::receipt::{KnownReceiptKey, ReceiptKey, ReceiptKeys};
+use super::known_key::KnownKey;
+use super::receipt::{ReceiptKey, ReceiptKeys};
 use super::self_issued::{self, IdTokenError};
 use super::signing::IdTokenKey;
 use super::verification::VerificationKey;
@@ -13,7 +14,7 @@ use super::{KeyError, SealingKeys};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
 use assent_model::key::{
-    KeyLife, KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey, is_next_due,
+    KeyMaterial, KeyPurpose, KeyTimes, SigningAlgorithm, SigningKey, SigningPurpose, is_next_due,
 };
 use serde_json::{Map, Value, json};
 
@@ -51,25 +52,6 @@ impl PublishedKeySet {
 /// A read of the database that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reading(u64);
-
-/// The public properties of a key of the ring.
-#[derive(Clone, Debug)]
-pub struct KnownKey {
-    /// The identifier of the row.
-    pub id: KeyId,
-    /// The `kid`: the RFC 7638 thumbprint.
-    pub key_id: String,
-    /// The only algorithm of the key.
-    pub algorithm: SigningAlgorithm,
-    /// The times that determine its lifecycle.
-    pub times: KeyTimes,
-    /// The current stage of its lifecycle.
-    pub life: KeyLife,
-    /// Whether its private key is still stored.
-    pub has_private_half: bool,
-    /// The public key (RFC 7517).
-    pub public_jwk: Value,
-}
 
 #[derive(Debug)]
 struct RingState {
@@ -219,7 +201,7 @@ impl KeyRing {
     }
 
     /// Returns all receipt keys, in the order of their generations.
-    pub fn all_receipt_keys(&self, now: Timestamp) -> Vec<KnownReceiptKey> {
+    pub fn all_receipt_keys(&self, now: Timestamp) -> Vec<KnownKey> {
         self.state().receipts.all(now)
     }
 
@@ -361,6 +343,7 @@ impl Line {
         let known = self.keys.iter().map(|key| KnownKey {
             id: key.id,
             key_id: key.public.key_id().to_owned(),
+            purpose: SigningPurpose::IdToken(self.algorithm),
             algorithm: self.algorithm,
             times: key.times,
             life: key.times.life_at(&self.times, now),

@@ -1,5 +1,7 @@
 //! The public keys that verify tokens of this server.
 
+use std::sync::Arc;
+
 use josekit::jws::JwsVerifier;
 use openssl::pkey::{PKey, Public};
 use serde_json::{Map, Value, json};
@@ -13,7 +15,7 @@ use assent_model::key::SigningAlgorithm;
 #[derive(Clone, Debug)]
 pub(super) struct VerificationKey {
     algorithm: SigningAlgorithm,
-    verifier: Box<dyn JwsVerifier>,
+    verifier: Arc<dyn JwsVerifier>,
     key_id: String,
     jwk: Value,
 }

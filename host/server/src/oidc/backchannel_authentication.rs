@@ -1,6 +1,6 @@
 //! The back-channel authentication endpoint (OpenID Client-Initiated Backchannel Authentication Core 1.0 sections 7 and
 //! 13). An application asks for a user without a browser. The user's device shows the request, and the application
-//! polls the token endpoint for the result.
+//! polls the token endpoint for the result, or the server sends it.
 //!
 //! The responses do not reveal which names exist: each name without access to the application is unknown, with the same
 //! queries. A user with access who cannot answer, for example without a device, gets a request that expires.
@@ -10,52 +10,30 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::backchannel_results;
+use super::backchannel_user::{hinted_user, served_user};
 use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
-use super::id_token_hint;
 use super::parameters::Parameters;
+use super::requested_details;
+use super::signed_backchannel_request;
 use crate::domain::approvals::purpose::BackchannelQuestion;
 use crate::domain::approvals::request;
-use crate::domain::claims::standard_claims;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
-use crate::domain::sign_in::access::account_in;
 use crate::domain::{InternalError, Services};
-use assent_model::application::{Application, GrantType, SubjectType};
+use assent_model::application::{Application, GrantType};
+use assent_model::approval::MatchingNumber;
 use assent_model::audit::Origin;
-use assent_model::backchannel::{BackchannelRequest, BindingMessage};
-use assent_model::id::{BackchannelRequestId, UserId};
-use assent_model::name::LoginName;
+use assent_model::backchannel::{
+    BackchannelBinding, BackchannelRequest, BindingMessage, LongestExpiry,
+};
+use assent_model::backchannel_delivery::{BackchannelDelivery, DeliveryMode, NotificationToken};
+use assent_model::id::BackchannelRequestId;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Token;
 use assent_model::token::prefix;
-use assent_model::user::{LifecycleState, User};
 use assent_store::RequestOutcome;
 use assent_telemetry::SPANS;
-
-/// The bounds of `requested_expiry`, in seconds.
-const SHORTEST: u64 = 10;
-const LONGEST: u64 = 600;
-/// The hints of which a request has one.
-const HINTS: [&str; 3] = ["login_hint", "id_token_hint", "login_hint_token"];
-/// Parameters that this endpoint does not support, with the reason.
-const UNSUPPORTED: [(&str, &str); 4] = [
-    (
-        "authorization_details",
-        "authorization_details are not supported at this endpoint: send them to the authorization endpoint",
-    ),
-    (
-        "login_hint_token",
-        "login_hint_token is not supported: send login_hint or id_token_hint",
-    ),
-    (
-        "request",
-        "signed requests are not supported at this endpoint: send the parameters in the body",
-    ),
-    (
-        "request_uri",
-        "request_uri is not supported at this endpoint: send the parameters in the body",
-    ),
-];
 
 /// The response to a request (OpenID CIBA Core 1.0 section 7.3).
 #[derive(Debug, Serialize)]
@@ -63,8 +41,13 @@ pub struct BackchannelResponse {
     auth_req_id: String,
     /// The lifetime, in seconds.
     expires_in: u64,
-    /// The shortest time between two polls, in seconds.
-    interval: u64,
+    /// The shortest time between two polls, in seconds. A client in the mode push does not poll.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<u64>,
+    /// The digits that the application shows and the user types, if the server chose them. The member is not part of
+    /// the standard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    binding_number: Option<String>,
 }
 
 /// Accepts a request, and sends it to the devices of its user.
@@ -79,28 +62,27 @@ pub async fn accept(
     from: Origin,
 ) -> Result<BackchannelResponse, TokenError> {
     let application = &client.application;
-    let settings = &application.settings;
-    if !settings.application_type.is_confidential()
-        || !settings.grant_types.contains(&GrantType::Ciba)
-    {
-        return Err(TokenError::UnauthorizedClient);
-    }
-    let limit = &services.rate_limits.backchannel_per_client;
-    limit
-        .count_call(&application.id, services.now())
-        .map_err(TokenError::TooMany)?;
-    for (name, why) in UNSUPPORTED {
-        if parameters.has(name) {
-            return Err(TokenError::InvalidRequest(why.to_owned()));
-        }
+    may_ask(services, application)?;
+    let parameters =
+        signed_backchannel_request::effective(services, application, parameters).await?;
+    let parameters = &*parameters;
+    if parameters.has("request_uri") {
+        return Err(TokenError::InvalidRequest(
+            "request_uri is not supported at this endpoint: send request, or the parameters in the body"
+                .to_owned(),
+        ));
     }
     let scopes = scopes(application, parameters)?;
-    let message = parameters.get("binding_message");
-    let message = message
-        .map(BindingMessage::parse)
-        .transpose()
-        .map_err(|error| TokenError::InvalidBindingMessage(error.to_string()))?;
-    let lifetime = lifetime(services, parameters)?;
+    let BoundMessage {
+        message,
+        chosen_number,
+    } = bound_message(application, parameters)?;
+    let lifetime = lifetime(services, application, parameters)?;
+    let delivery = &application.settings.backchannel_delivery;
+    let notification_token = notification_token(delivery, parameters)?;
+    let details = requested_details::read(services, application, parameters)
+        .await?
+        .map_err(|error| TokenError::InvalidAuthorizationDetails(error.to_string()))?;
     let hinted = hinted_user(services, application, parameters).await?;
     let (user, is_open) = served_user(services, application, hinted)
         .await?
@@ -112,32 +94,75 @@ pub async fn accept(
         id.as_bytes(),
         &*services.entropy,
     );
+    let request = BackchannelRequest {
+        id,
+        digest: token.digest(),
+        application: application.id.clone(),
+        user_id: user.id,
+        scopes,
+        details,
+        message,
+        binding: application.settings.backchannel_binding,
+        entered_code: None,
+        requested_at: now,
+        expires_at: now + lifetime,
+        is_claimed: false,
+    };
+    let result = notification_token
+        .map(|secret| backchannel_results::new_delivery(services, &request, token.expose(), secret))
+        .transpose()
+        .map_err(InternalError::from)?;
     let question = BackchannelQuestion {
-        request: BackchannelRequest {
-            id,
-            digest: token.digest(),
-            application: application.id.clone(),
-            user_id: user.id,
-            scopes,
-            message,
-            requested_at: now,
-            expires_at: now + lifetime,
-            is_claimed: false,
-        },
+        request,
+        delivery: result,
         application_name: application.name.clone(),
+        chosen_number,
     };
     let interval = services.settings.oidc.backchannel.interval.get();
-    let outcome = request::ask_by_backchannel(services, &question, (&user, is_open), from).await?;
+    let outcome = request::ask_by_backchannel(services, &question, (&user, is_open), from).await;
+    if is_open && !matches!(outcome, Ok(RequestOutcome::Prompted(_))) {
+        // Only requests that reach the user count. Otherwise one application could use up the limit of all others.
+        services
+            .rate_limits
+            .backchannel_per_user
+            .take_back(&user.id);
+    }
+    let outcome = outcome?;
     match outcome {
-        RequestOutcome::Prompted(_) | RequestOutcome::NotPrompted => Ok(BackchannelResponse {
-            auth_req_id: token.expose().to_owned(),
-            expires_in: lifetime.as_secs(),
-            interval: interval.as_secs(),
-        }),
-        RequestOutcome::TooMany | RequestOutcome::NotOpen => {
-            Err(TokenError::TooMany(RateLimitError::within(interval)))
+        RequestOutcome::Prompted(_) | RequestOutcome::NotPrompted => {}
+        RequestOutcome::NumberTaken if chosen_number.is_some() => {
+            return Err(TokenError::InvalidBindingMessage(
+                "another request of the user has these digits: choose others".to_owned(),
+            ));
+        }
+        RequestOutcome::NumberTaken | RequestOutcome::TooMany | RequestOutcome::NotOpen => {
+            return Err(TokenError::TooMany(RateLimitError::within(interval)));
         }
     }
+    Ok(BackchannelResponse {
+        auth_req_id: token.expose().to_owned(),
+        expires_in: lifetime.as_secs(),
+        interval: (delivery.mode() != DeliveryMode::Push).then_some(interval.as_secs()),
+        binding_number: number_of_server(services, &question).await?,
+    })
+}
+
+/// Checks that the application may use the endpoint, and counts the call.
+fn may_ask(services: &Services, application: &Application) -> Result<(), TokenError> {
+    let settings = &application.settings;
+    if !settings.application_type.is_confidential()
+        || !settings.grant_types.contains(&GrantType::Ciba)
+    {
+        return Err(TokenError::UnauthorizedClient);
+    }
+    let is_push = settings.backchannel_delivery.mode() == DeliveryMode::Push;
+    if is_push && !services.settings.oidc.backchannel.push {
+        return Err(TokenError::UnauthorizedClient);
+    }
+    let limit = &services.rate_limits.backchannel_per_client;
+    limit
+        .count_call(&application.id, services.now())
+        .map_err(TokenError::TooMany)
 }
 
 /// Returns the requested scopes that the application may have. Others are ignored, as at the authorization endpoint.
@@ -154,98 +179,89 @@ fn scopes(application: &Application, parameters: &Parameters) -> Result<Scopes, 
     }
 }
 
-/// Returns the lifetime of a request: `requested_expiry`, or else that of the settings.
-fn lifetime(services: &Services, parameters: &Parameters) -> Result<Duration, TokenError> {
-    let Some(text) = parameters.get("requested_expiry") else {
-        return Ok(services.settings.oidc.backchannel.lifetime.get());
-    };
-    let seconds = text.parse().ok();
-    let seconds = seconds.filter(|seconds| (SHORTEST..=LONGEST).contains(seconds));
-    seconds.map(Duration::from_secs).ok_or_else(|| {
-        let expected = format!("requested_expiry must be {SHORTEST} to {LONGEST} seconds");
-        TokenError::InvalidRequest(expected)
-    })
+/// What the user connects with the application: a text to compare, or digits to type.
+struct BoundMessage {
+    /// The text that the device shows.
+    message: Option<BindingMessage>,
+    /// The digits that the application shows and the device does not, if the application chose them.
+    chosen_number: Option<MatchingNumber>,
 }
 
-/// Returns the user that the hint of the request names, whether or not the user has access to the application. `None`
-/// if there is no such user.
-async fn hinted_user(
+/// Returns the token with which the server authenticates itself at the application; `None` if the application polls.
+fn notification_token(
+    delivery: &BackchannelDelivery,
+    parameters: &Parameters,
+) -> Result<Option<NotificationToken>, TokenError> {
+    if delivery.is_poll() {
+        return Ok(None);
+    }
+    NotificationToken::parse(parameters.required("client_notification_token")?)
+        .map(Some)
+        .map_err(|error| TokenError::InvalidRequest(error.to_string()))
+}
+
+/// Returns the message of a request. If users type digits, a message of digits is what they type, and the device must not
+/// show it.
+fn bound_message(
+    application: &Application,
+    parameters: &Parameters,
+) -> Result<BoundMessage, TokenError> {
+    let message = parameters
+        .get("binding_message")
+        .map(BindingMessage::parse)
+        .transpose()
+        .map_err(|error| TokenError::InvalidBindingMessage(error.to_string()))?;
+    let is_typed = application.settings.backchannel_binding == BackchannelBinding::Typed;
+    match message {
+        Some(message) if is_typed && message.is_number() => {
+            let chosen = MatchingNumber::parse(message.as_str()).ok_or_else(|| {
+                let expected = "binding_message must have two to four digits, or another text";
+                TokenError::InvalidBindingMessage(expected.to_owned())
+            })?;
+            Ok(BoundMessage {
+                message: None,
+                chosen_number: Some(chosen),
+            })
+        }
+        message => Ok(BoundMessage {
+            message,
+            chosen_number: None,
+        }),
+    }
+}
+
+/// Returns the digits that the server chose for a request.
+async fn number_of_server(
+    services: &Services,
+    question: &BackchannelQuestion,
+) -> Result<Option<String>, InternalError> {
+    let request = &question.request;
+    if request.binding != BackchannelBinding::Typed || question.chosen_number.is_some() {
+        return Ok(None);
+    }
+    let approval = services.store.approval_of_backchannel(request.id).await?;
+    let number = approval.and_then(|approval| approval.number);
+    Ok(number.map(|number| number.to_string()))
+}
+
+/// Returns the lifetime of a request: `requested_expiry`, or else that of the settings.
+fn lifetime(
     services: &Services,
     application: &Application,
     parameters: &Parameters,
-) -> Result<Option<User>, TokenError> {
-    let given = HINTS
-        .into_iter()
-        .filter(|name| parameters.get(name).is_some());
-    if given.count() != 1 {
-        let expected = "expected exactly one of login_hint and id_token_hint".to_owned();
-        return Err(TokenError::InvalidRequest(expected));
-    }
-    if let Some(jwt) = parameters.get("id_token_hint") {
-        let subject = id_token_hint::subject(services, application, jwt)
-            .await
-            .map_err(TokenError::InvalidRequest)?;
-        return Ok(user_of_subject(services, application, &subject).await?);
-    }
-    let name = parameters.required("login_hint")?.parse::<LoginName>();
-    Ok(match name {
-        Ok(name) => services
-            .store
-            .user_by_login(&name)
-            .await
-            .map_err(InternalError::from)?,
-        Err(_) => None,
+) -> Result<Duration, TokenError> {
+    let longest = application.settings.backchannel_longest_expiry;
+    let Some(text) = parameters.get("requested_expiry") else {
+        let usual = services.settings.oidc.backchannel.lifetime.get();
+        return Ok(usual.min(Duration::from_secs(longest.seconds().into())));
+    };
+    let permitted = text
+        .parse()
+        .ok()
+        .and_then(|seconds| longest.permitted(seconds));
+    permitted.ok_or_else(|| {
+        let (shortest, longest) = (LongestExpiry::SHORTEST, longest.seconds());
+        let expected = format!("requested_expiry must be {shortest} to {longest} seconds");
+        TokenError::InvalidRequest(expected)
     })
-}
-
-/// Returns the user with this `sub` for the application. A `sub` that differs by application cannot be computed back,
-/// so the user must have signed in to it in an open session.
-async fn user_of_subject(
-    services: &Services,
-    application: &Application,
-    subject: &str,
-) -> Result<Option<User>, InternalError> {
-    let store = &services.store;
-    let found = match &application.settings.subject_type {
-        SubjectType::Public => store.user_by_subject(subject).await?,
-        SubjectType::Pairwise { .. } => {
-            match store.user_of_subject(&application.id, subject).await? {
-                Some(user) => store.user(user).await?,
-                None => None,
-            }
-        }
-    };
-    let Some(user) = found else {
-        return Ok(None);
-    };
-    let is_same = standard_claims::subject_of(services, application, &user)? == subject;
-    Ok(is_same.then_some(user))
-}
-
-/// Returns the user with whether devices receive the request: the user may sign in now, and is below the rate limit.
-/// `None` if the user has no access to the application. The queries are the same for any user and for none, so that
-/// their time does not reveal which names exist.
-async fn served_user(
-    services: &Services,
-    application: &Application,
-    hinted: Option<User>,
-) -> Result<Option<(User, bool)>, InternalError> {
-    let Some(user) = hinted else {
-        let unknown = UserId::new(services.now(), &*services.entropy);
-        services.store.access_of(unknown, &application.id).await?;
-        return Ok(None);
-    };
-    let account = account_in(services, &user, &application.id).await?;
-    let Some(account) = account.filter(|account| account.gives_access()) else {
-        return Ok(None);
-    };
-    let is_terminated = [user.state, account.state].contains(&LifecycleState::Terminated);
-    if is_terminated {
-        return Ok(None);
-    }
-    let limit = &services.rate_limits.backchannel_per_user;
-    let is_open = user.state == LifecycleState::Active
-        && account.state.is_open()
-        && limit.count_call(&user.id, services.now()).is_ok();
-    Ok(Some((user, is_open)))
 }

@@ -9,6 +9,7 @@ use crate::keys::jws_verifier::ASYMMETRIC;
 use crate::keys::self_signed::PROOF_ALGORITHMS;
 use crate::oidc::client_auth::ClientEndpoint;
 use assent_model::application::GrantType;
+use assent_model::backchannel_delivery::DeliveryMode;
 use assent_model::key::SigningAlgorithm;
 use assent_model::language::Language;
 use assent_model::scope::Scope;
@@ -54,8 +55,11 @@ pub fn document(services: &Services) -> Value {
         "introspection_endpoint": format!("{issuer}/token/introspection"),
         "revocation_endpoint": format!("{issuer}/token/revocation"),
         "pushed_authorization_request_endpoint": format!("{issuer}/par"),
+        "receipts_endpoint": format!("{issuer}/receipts"),
         "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
-        "backchannel_token_delivery_modes_supported": ["poll"],
+        "device_authorization_endpoint": format!("{issuer}/device_authorization"),
+        "backchannel_token_delivery_modes_supported": delivery_modes(services),
+        "backchannel_authentication_request_signing_alg_values_supported": ASYMMETRIC,
         "backchannel_user_code_parameter_supported": false,
         "require_pushed_authorization_requests": services.settings.oidc.require_pushed_authorization_requests,
         "dpop_signing_alg_values_supported": PROOF_ALGORITHMS,
@@ -107,6 +111,15 @@ pub fn document(services: &Services) -> Value {
         members.insert("mtls_endpoint_aliases".to_owned(), mtls_aliases(base));
     }
     document
+}
+
+/// The modes in which applications receive the results of back-channel requests (OpenID CIBA Core 1.0 section 4).
+fn delivery_modes(services: &Services) -> Vec<&'static str> {
+    let is_offered = |mode: &DeliveryMode| {
+        *mode != DeliveryMode::Push || services.settings.oidc.backchannel.push
+    };
+    let modes = DeliveryMode::ALL.into_iter().filter(is_offered);
+    modes.map(DeliveryMode::as_str).collect()
 }
 
 /// The claims of each ID token, and those of the scopes.

@@ -63,6 +63,12 @@ pub enum TokenError {
     /// No user with access to the application has the hint of a back-channel request (OpenID CIBA Core 1.0 section 13).
     #[error("no user of the application has this hint")]
     UnknownUser,
+    /// The `login_hint_token` of a back-channel request has expired (OpenID CIBA Core 1.0 section 13).
+    #[error("the login_hint_token has expired")]
+    ExpiredLoginHintToken,
+    /// The application has no receipt with this identifier.
+    #[error("the application has no receipt with this id")]
+    UnknownReceipt,
     /// The message of a back-channel request is not acceptable.
     #[error("{0}")]
     InvalidBindingMessage(String),
@@ -72,7 +78,7 @@ pub enum TokenError {
     /// The grant type is unknown.
     #[error(
         "the grant type is not supported; expected authorization_code, refresh_token, client_credentials or \
-         urn:openid:params:grant-type:ciba"
+         urn:openid:params:grant-type:ciba, urn:ietf:params:oauth:grant-type:device_code"
     )]
     UnsupportedGrantType,
     /// The client failed to authenticate too often.
@@ -112,6 +118,8 @@ impl TokenError {
             Self::ExpiredToken => "expired_token",
             Self::AccessDenied(_) => "access_denied",
             Self::UnknownUser => "unknown_user_id",
+            Self::ExpiredLoginHintToken => "expired_login_hint_token",
+            Self::UnknownReceipt => "not_found",
             Self::InvalidBindingMessage(_) => "invalid_binding_message",
             Self::TooManyFailures(_) | Self::TooMany(_) | Self::Busy => "temporarily_unavailable",
             Self::Internal(cause) if cause.is_outage() => "temporarily_unavailable",

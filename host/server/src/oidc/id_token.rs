@@ -55,6 +55,24 @@ pub fn with_nonce(mut claims: Map<String, Value>, nonce: &str) -> Map<String, Va
     claims
 }
 
+/// Adds the claims of an ID token that the server sends to the application (OpenID CIBA Core 1.0 section 10.3.1): the
+/// `auth_req_id`, and the hash of the refresh token. `at_hash` is in each ID token.
+pub fn set_push_claims(
+    claims: &mut Map<String, Value>,
+    application: &Application,
+    auth_req_id: &str,
+    refresh_token: Option<&str>,
+) {
+    const AUTH_REQ_ID: &str = "urn:openid:params:jwt:claim:auth_req_id";
+    const RT_HASH: &str = "urn:openid:params:jwt:claim:rt_hash";
+    claims.insert(AUTH_REQ_ID.to_owned(), json!(auth_req_id));
+    claims.remove(RT_HASH);
+    if let Some(refresh_token) = refresh_token {
+        let hash = half_hash(application.settings.id_token_algorithm, refresh_token);
+        claims.insert(RT_HASH.to_owned(), json!(hash));
+    }
+}
+
 fn set_claim(claims: &mut Map<String, Value>, claim: AtSignIn, value: Value) {
     claims.insert(claim.as_str().to_owned(), value);
 }
@@ -90,16 +108,16 @@ pub async fn issue(
         json!((services.now() + services.settings.lifetimes.id_token.get()).seconds()),
     );
     let algorithm = application.settings.id_token_algorithm;
-    let at_hash = at_hash(algorithm, access_token);
+    let at_hash = half_hash(algorithm, access_token);
     set_claim(&mut claims, AtSignIn::AtHash, json!(at_hash));
     let key = signing_keys::signer(services, algorithm).await?;
     Ok(key.sign(claims, TokenType::IdToken)?)
 }
 
-/// The left half of the access token's digest, with the hash of the signature (OpenID Connect Core section 3.1.3.6).
+/// The left half of the digest of a token, with the hash of the signature (OpenID Connect Core section 3.1.3.6).
 /// Ed25519 uses SHA-512 (RFC 8032 section 5.1).
-fn at_hash(algorithm: SigningAlgorithm, access_token: &str) -> String {
-    let text = access_token.as_bytes();
+fn half_hash(algorithm: SigningAlgorithm, token: &str) -> String {
+    let text = token.as_bytes();
     let half = match algorithm {
         SigningAlgorithm::EdDsa => openssl::sha::sha512(text)
             .first_chunk::<32>()
@@ -120,10 +138,10 @@ mod tests {
     #[test]
     fn at_hash_is_the_left_half_of_the_digest() {
         let digest = openssl::sha::sha256(b"at_example");
-        let hash = super::at_hash(SigningAlgorithm::Ps256, "at_example");
+        let hash = super::half_hash(SigningAlgorithm::Ps256, "at_example");
         assert_eq!(hash.len(), 22);
         assert_eq!(
-            super::at_hash(SigningAlgorithm::EdDsa, "at_example").len(),
+            super::half_hash(SigningAlgorithm::EdDsa, "at_example").len(),
             43
         );
         assert_eq!(

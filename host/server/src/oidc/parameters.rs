@@ -82,7 +82,7 @@ impl Parameters {
         let mut pairs = Vec::new();
         for (name, value) in form_urlencoded::parse(encoded) {
             let longest = match &*name {
-                "id_token_hint" | "request" => LONGEST_JWT,
+                "id_token_hint" | "login_hint_token" | "request" => LONGEST_JWT,
                 _ => LONGEST,
             };
             if pairs.len() == MOST || value.len() > longest {

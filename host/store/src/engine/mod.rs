@@ -13,6 +13,7 @@ pub(crate) mod locked_rows;
 pub(crate) mod measurements;
 pub(crate) mod metrics;
 pub(crate) mod migrations;
+pub(crate) mod outbox;
 pub(crate) mod partitions;
 pub(crate) mod postgres_url;
 pub(crate) mod rows;

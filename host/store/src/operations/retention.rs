@@ -220,23 +220,25 @@ impl Store {
                 .delete_by_id(statement, now - lifetime, now, &mut turn)
                 .await?;
         }
+        let late = now - MARGIN;
         for (statement, before) in [
             (by_end!("token_families", "id", "retain_until"), now),
-            (by_end!("revoked_tokens", "id", "expires_at"), now - MARGIN),
-            (by_end!("replay_cache", "id", "expires_at"), now - MARGIN),
+            (by_end!("revoked_tokens", "id", "expires_at"), late),
+            (by_end!("replay_cache", "id", "expires_at"), late),
             (
                 by_end!("passkey_ceremonies", "device_id", "expires_at"),
                 now,
             ),
             (by_end!("idempotent_requests", "id", "expires_at"), now),
+            (by_end!("device_authorizations", "id", "expires_at"), late),
             // The user and the administrators see what an application asked, and a denial pauses it meanwhile.
             (
                 by_end!("backchannel_requests", "id", "expires_at"),
                 now - BACKCHANNEL_REQUESTS,
             ),
-            (by_end!("logout_clients", "sid", "ended_at"), now - MARGIN),
+            (by_end!("logout_clients", "sid", "ended_at"), late),
             // The row outlives the session that the test sign-in created.
-            (by_end!("test_sign_ins", "id", "expires_at"), now - MARGIN),
+            (by_end!("test_sign_ins", "id", "expires_at"), late),
             (
                 by_end!("approval_subjects", "subject", "locked_at"),
                 now - SUBJECTS,

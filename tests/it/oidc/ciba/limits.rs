@@ -8,7 +8,7 @@ use super::{ask, asked, pending, permit, poll, poll_error, start, start_with};
 use crate::harness::{Application, Browser, Database, TestHost, TestUser};
 
 /// Another application in which Ada has an account, and which may ask for her.
-async fn other_application(host: &TestHost, ada: &TestUser) -> Application {
+pub(super) async fn other_application(host: &TestHost, ada: &TestUser) -> Application {
     let other = host.web_application().await;
     permit(host, &other).await;
     host.account(&ada.user, &other).await;

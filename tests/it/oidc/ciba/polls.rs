@@ -139,7 +139,9 @@ async fn concurrent_claims_on_two_instances_have_one_winner() {
     assert_eq!(won.len(), 1, "{won:?}");
     for (status, answer) in lost {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
-        assert_eq!(answer["error"], "invalid_grant");
+        // Each instance lets a few polls of one request call the plugins at once.
+        let error = answer["error"].text();
+        assert!(["invalid_grant", "slow_down"].contains(&error), "{answer}");
     }
     let mut connection = host.connection().await;
     let query = "SELECT (SELECT COUNT(*) FROM sessions), (SELECT COUNT(*) FROM token_families)";

@@ -144,7 +144,7 @@ async fn a_request_has_exactly_one_hint_and_a_scope() {
         ),
         (
             vec![("authorization_details", Some("[{\"type\":\"payment\"}]"))],
-            "invalid_request",
+            "invalid_authorization_details",
         ),
     ] {
         let error = error(&host, &ada.application, &changes).await;

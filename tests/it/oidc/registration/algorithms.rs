@@ -89,3 +89,42 @@ async fn an_algorithm_fits_the_authentication_method() {
     assert_eq!(client[MEMBER], "HS256", "{client}");
     assert_eq!(it.application(&client).await.get(MEMBER), None);
 }
+
+/// The members of OpenID CIBA Core 1.0 section 4. A registration may require signed requests, and an update does not end
+/// the requirement.
+#[tokio::test]
+async fn a_registration_has_the_members_of_back_channel_requests() {
+    const ALGORITHM: &str = "backchannel_authentication_request_signing_alg";
+    let it = fixture().await;
+    let key = ProofKey::generate();
+    let registration = json!({
+        "jwks": {"keys": [key.public()]}, ALGORITHM: "ES256", "backchannel_user_code_parameter": false,
+        "backchannel_binding": "typed",
+    });
+    let client = it.registered(registration.clone()).await;
+    assert_eq!(client[ALGORITHM], "ES256", "{client}");
+    assert_eq!(client["backchannel_binding"], "typed", "{client}");
+    assert_eq!(client["backchannel_user_code_parameter"], false, "{client}");
+    let own = it.application(&client).await;
+    assert_eq!(own[ALGORITHM], "ES256", "{own}");
+    assert_eq!(own["backchannel_binding"], "typed", "{own}");
+    let mut update = metadata(&json!({"jwks": {"keys": [key.public()]}}));
+    update["client_id"] = client["client_id"].clone();
+    update["backchannel_binding"] = json!("shown");
+    let (status, updated) = it.call(Method::PUT, &client, update).await;
+    assert_eq!(status, StatusCode::OK, "{updated}");
+    assert_eq!(updated[ALGORITHM], "ES256", "{updated}");
+    assert_eq!(updated["backchannel_binding"], "typed", "{updated}");
+    for changes in [
+        json!({ALGORITHM: "none"}),
+        json!({ALGORITHM: "HS256"}),
+        json!({"backchannel_user_code_parameter": true}),
+        json!({"backchannel_binding": "compared"}),
+    ] {
+        let mut refused = registration.clone();
+        refused.members_mut().extend(changes.members().clone());
+        let (status, answer) = it.register(refused).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{changes}: {answer}");
+        assert_eq!(answer["error"], "invalid_client_metadata", "{changes}");
+    }
+}

@@ -351,3 +351,55 @@ async fn a_manifest_manages_an_application_after_its_adoption(database: Database
     assert_eq!(status, StatusCode::FORBIDDEN, "{database:?}: {answer}");
     assert_eq!(it.application(&client).await["name"], "Books");
 }
+
+/// After an administrator granted requests without a browser, the application sets how it receives the results (OpenID
+/// CIBA Core 1.0 section 4). It cannot grant them to itself.
+#[tokio::test]
+async fn an_application_sets_the_delivery_of_its_results() {
+    const CIBA: &str = "urn:openid:params:grant-type:ciba";
+    let it = fixture().await;
+    let grants = json!(["authorization_code", CIBA]);
+    let ping = json!({
+        "grant_types": grants,
+        "backchannel_token_delivery_mode": "ping",
+        "backchannel_client_notification_endpoint": "https://rp.example/ping",
+    });
+    let client = it.registered(json!({})).await;
+    assert!(
+        client.get("backchannel_token_delivery_mode").is_none(),
+        "{client}"
+    );
+    let error = it.refused_update(&client, ping.clone()).await;
+    assert_eq!(error, "invalid_client_metadata");
+    let path = format!("/applications/{}", client["client_id"].text());
+    let granted = json!({"grant_types": grants});
+    it.host.admin_ok(Method::PATCH, &path, granted).await;
+    let (status, updated) = it.update(&client, ping.clone()).await;
+    assert_eq!(status, StatusCode::OK, "{updated}");
+    for (member, value) in ping.members() {
+        assert_eq!(updated[member], *value, "{updated}");
+    }
+    // The answer to GET can be sent back.
+    let (_, read) = it.call(Method::GET, &client, Value::Null).await;
+    let (status, again) = it.call(Method::PUT, &client, read.clone()).await;
+    assert_eq!((status, &again), (StatusCode::OK, &read));
+    for wrong in [
+        json!({"backchannel_client_notification_endpoint": null}),
+        json!({"backchannel_client_notification_endpoint": "https://10.0.0.1/ping"}),
+        json!({"backchannel_token_delivery_mode": "fax"}),
+        json!({"backchannel_token_delivery_mode": "push"}),
+    ] {
+        let mut changes = ping.clone();
+        changes.members_mut().extend(wrong.members().clone());
+        let error = it.refused_update(&client, changes).await;
+        assert_eq!(error, "invalid_client_metadata", "{wrong}");
+    }
+    // A client that polls has no address.
+    let mut poll = ping;
+    poll["backchannel_token_delivery_mode"] = json!("poll");
+    let (status, updated) = it.update(&client, poll).await;
+    assert_eq!(status, StatusCode::OK, "{updated}");
+    assert_eq!(updated["backchannel_token_delivery_mode"], "poll");
+    let endpoint = "backchannel_client_notification_endpoint";
+    assert!(updated.get(endpoint).is_none(), "{updated}");
+}

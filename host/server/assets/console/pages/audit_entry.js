@@ -29,7 +29,7 @@ export function auditEntry(entry, { may }) {
     'Details',
   );
   toggle.addEventListener('click', () => {
-    if (place.childElementCount === 0) place.append(details(entry, may('audit:read')));
+    if (place.childElementCount === 0) place.append(details(entry, may('receipts:read')));
     place.hidden = !place.hidden;
     toggle.setAttribute('aria-expanded', String(!place.hidden));
   });

@@ -230,6 +230,11 @@ export const GROUPS = [
         'bad',
         ({ user, application }) => ['A refresh token of ', application, ' was used twice: access for ', user, ' ended'],
       ],
+      'backchannel-result.abandoned': [
+        'Result not delivered',
+        'bad',
+        ({ application }) => ['The result of a request without a browser did not reach ', application],
+      ],
       'tokens.revoked': ['All tokens revoked', 'bad', ({ who }) => [who, ' revoked all access and refresh tokens']],
       'database.restored': [
         'Backup restored',

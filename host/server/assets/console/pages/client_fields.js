@@ -2,7 +2,7 @@
 
 import { get } from '../api.js';
 import { apiSentence } from '../api_texts.js';
-import { area, FieldError, folded, group, jsonText, lines, select, several, text, toggle } from '../form.js';
+import { area, FieldError, folded, group, jsonText, lines, number, select, several, text, toggle } from '../form.js';
 import { t } from '../language.js';
 
 /** @import { Schema, Values } from '../types.d.ts' */
@@ -130,6 +130,7 @@ export function clientFields(type, { owner }) {
           ['refresh_token', 'access continues without them'],
           ['client_credentials', 'it acts as itself'],
           ['urn:openid:params:grant-type:ciba', 'it asks users on their devices, without a browser'],
+          ['urn:ietf:params:oauth:grant-type:device_code', 'users sign in on another device, by a code'],
         ],
         { codes: true },
       ),
@@ -191,14 +192,32 @@ export function clientFields(type, { owner }) {
       }),
       toggle('frontchannel_logout_session_required', 'The front-channel logout URI needs the session’s ID'),
     ),
+    ...(type === 'web' ? [backchannelResults()] : []),
     information(),
     folded(
       'Advanced',
       protection(type),
-      ...(type === 'web' ? [clientAssertions(), ...(owner ? [adminScopes()] : [])] : []),
+      ...(type === 'web' ? [backchannelRequests(), clientAssertions(), ...(owner ? [adminScopes()] : [])] : []),
     ),
   ];
 }
+
+/** The results of requests to users without a browser. */
+const backchannelResults = () =>
+  group(
+    'Requests without a browser',
+    'For an application with the grant type urn:openid:params:grant-type:ciba.',
+    select('backchannel_token_delivery_mode', 'How it receives the results', [
+      ['poll', 'It asks for them (poll)'],
+      ['ping', 'Assent notifies it, and it fetches them (ping)'],
+      ['push', 'Assent sends it the tokens (push), if the server permits that'],
+    ]),
+    text('backchannel_client_notification_endpoint', 'Address for the results', {
+      none: null,
+      type: 'url',
+      hint: 'Where Assent sends notifications or tokens. Only with ping or push.',
+    }),
+  );
 
 /** The information about the application, which the consent page shows. */
 const information = () =>
@@ -281,6 +300,28 @@ const signature = (name, label, otherwise, more = {}) =>
     { ...more, none: null },
   );
 
+/** The requests for users without a browser (CIBA). */
+const backchannelRequests = () =>
+  group(
+    'Requests without a browser',
+    'For the grant type urn:openid:params:grant-type:ciba.',
+    select(
+      'backchannel_binding',
+      'How users recognise them',
+      [
+        ['shown', 'They compare the message'],
+        ['typed', 'They type digits that the application shows'],
+        ['none', 'They compare nothing, and approve with a passkey'],
+      ],
+      { hint: 'Digits to type protect best against a request that a user did not expect.' },
+    ),
+    number('backchannel_longest_expiry', 'Longest time for an answer, in seconds', {
+      min: 10,
+      max: 86_400,
+      hint: 'What the application may ask for (requested_expiry). 86,400 is a day.',
+    }),
+  );
+
 /** PKCE of a web application. Other types always need it. */
 const proofKey = () =>
   group(
@@ -313,6 +354,7 @@ const adminScopes = () =>
         ['admin:users', 'manage users and accounts'],
         ['admin:applications', 'manage applications'],
         ['admin:audit', 'read the audit log'],
+        ['admin:receipts', 'read receipts'],
         ['admin:operate', 'rotate keys, reload plugins'],
       ],
       { codes: true },

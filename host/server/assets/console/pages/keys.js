@@ -1,4 +1,4 @@
-// The signing keys of ID tokens.
+// The signing keys of ID tokens and of receipts.
 
 import { get, post } from '../api.js';
 import { durationMs, durationText } from '../durations.js';
@@ -17,6 +17,9 @@ const STAGES = {
   revoked: 'revoked',
   expired: 'expired',
 };
+
+/** @type {Record<Schema<'SigningKeyPurpose'>, string>} */
+const PURPOSES = { id_token: 'ID tokens', receipt: 'receipts' };
 
 /** The number of displayed characters of a key's id. */
 const SHOWN = 12;
@@ -40,7 +43,7 @@ async function rotationSettings(may) {
  * @param {number | undefined} interval in milliseconds
  */
 function nextRotation(all, interval) {
-  const signing = all.filter(({ stage }) => stage === 'signing');
+  const signing = all.filter(({ stage, purpose }) => stage === 'signing' && purpose === 'id_token');
   const times = signing.flatMap(({ since, until }) => {
     if (until) return [Date.parse(until)];
     return interval ? [Date.parse(since) + interval] : [];
@@ -56,6 +59,13 @@ export async function keys({ may, reload }) {
   const next = nextRotation(items, durationMs(interval));
   const wait = durationText(ahead);
   const writes = may('keys:write');
+  const rotateReceiptKey = async () => {
+    const text = 'Only if the present key may be compromised. The next key signs receipts in about five minutes.';
+    if (!(await ask('Rotate the key of receipts?', text, 'Rotate'))) return;
+    const { changed } = await post('/keys/rotate', {}, { purpose: 'receipt', now: true });
+    await reload();
+    say(changed ? 'The key of receipts was rotated.' : 'Nothing changed: the next key was published before.');
+  };
   const rotate = (/** @type {boolean} */ now) => async () => {
     const text = now
       ? 'The next key signs in about five minutes, because applications may cache the present keys for that long.'
@@ -67,15 +77,13 @@ export async function keys({ may, reload }) {
     if (!changed) say('Nothing changed: the next key was published before.');
     else say(now ? 'The keys were rotated.' : 'The next key is published.');
   };
-  const revoke = async (/** @type {Schema<'SigningKey'>} */ { kid }) => {
-    if (
-      !(await ask(
-        'Revoke this key?',
-        'Revoke only if this key may be compromised: all tokens it signed stop working. Another key signs.',
-        'Revoke it',
-      ))
-    )
-      return;
+  const revoke = async (/** @type {Schema<'SigningKey'>} */ { kid, purpose }) => {
+    const text =
+      purpose === 'receipt'
+        ? 'Revoke only if this key may be compromised: a receipt that it signed is valid only together with its ' +
+          'entry in the audit log. Another key signs.'
+        : 'Revoke only if this key may be compromised: all tokens it signed stop working. Another key signs.';
+    if (!(await ask('Revoke this key?', text, 'Revoke it'))) return;
     await post('/keys/{kid}/revoke', { kid });
     await reload();
     say('The key was revoked.');
@@ -83,6 +91,7 @@ export async function keys({ may, reload }) {
   const list = table(
     [
       { label: 'Key', cell: keyId },
+      { label: 'Signs', cell: (row) => PURPOSES[row.purpose] },
       { label: 'Algorithm', cell: (row) => row.alg },
       {
         label: 'State',
@@ -99,7 +108,7 @@ export async function keys({ may, reload }) {
             {
               label: 'Actions',
               cell: (/** @type {Schema<'SigningKey'>} */ row) =>
-                ['signing', 'published', 'retired'].includes(row.stage)
+                isRevocable(row)
                   ? button('Revoke', () => revoke(row), 'danger')
                   : '',
             },
@@ -112,7 +121,9 @@ export async function keys({ may, reload }) {
   return screen(
     {
       title: 'Keys',
-      lead: 'These keys sign ID tokens. They are rotated automatically. SAML applications have their own certificates.',
+      lead:
+        'These keys sign ID tokens and receipts. They are rotated automatically. SAML applications have their own ' +
+        'certificates.',
     },
     next && el('p', {}, 'Next rotation: ', moment(next)),
     writes &&
@@ -142,9 +153,27 @@ export async function keys({ may, reload }) {
               'until you revoke it.',
           ),
         ),
+        el(
+          'div',
+          { class: 'about-action' },
+          button('Rotate the key of receipts', rotateReceiptKey),
+          el(
+            'p',
+            { class: 'muted' },
+            'Only if that key may be compromised. Its receipts stay valid until you revoke it.',
+          ),
+        ),
       ),
     el('div', {}, list),
   );
+}
+
+/**
+ * Whether an administrator can revoke the key. An archived key of receipts is still in their key set.
+ * @param {Schema<'SigningKey'>} key
+ */
+function isRevocable({ stage, purpose }) {
+  return ['signing', 'published', 'retired'].includes(stage) || (purpose === 'receipt' && stage === 'archived');
 }
 
 /**

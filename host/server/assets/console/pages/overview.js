@@ -174,6 +174,7 @@ const ENDPOINTS = {
   revocation: 'Revocation',
   pushed_request: 'Pushed requests',
   backchannel: 'Back-channel requests',
+  device_authorization: 'Codes for other devices',
   registration: 'Registration of applications',
   sign_in: 'Sign-in pages',
   authenticator: 'Authenticator',

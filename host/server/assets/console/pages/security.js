@@ -240,6 +240,11 @@ function profilePanel(application, profile, version, { may, reload }) {
 }
 
 /**
+ * @typedef {'request_object_signing_alg' | 'backchannel_authentication_request_signing_alg'
+ *   | 'token_endpoint_auth_signing_alg'} Algorithm
+ */
+
+/**
  * The algorithms with which an application signs. Any other one is then rejected.
  * @param {Schema<'Client'>} application
  * @param {string | null} version
@@ -247,14 +252,15 @@ function profilePanel(application, profile, version, { may, reload }) {
  */
 function ownAlgorithms(application, version, { reload }) {
   const algorithm = (
-    /** @type {'request_object_signing_alg' | 'token_endpoint_auth_signing_alg'} */ name,
+    /** @type {Algorithm} */ name,
     /** @type {string} */ label,
+    /** @type {string} */ otherwise = 'Each supported one',
   ) =>
     select(
       name,
       label,
       [
-        ['', 'Each supported one'],
+        ['', otherwise],
         ['RS256', 'RS256'],
         ['PS256', 'PS256'],
         ['ES256', 'ES256'],
@@ -267,6 +273,15 @@ function ownAlgorithms(application, version, { reload }) {
   const made = form(
     [
       algorithm('request_object_signing_alg', 'Algorithm of signed requests'),
+      ...(application.grant_types.includes('urn:openid:params:grant-type:ciba')
+        ? [
+            algorithm(
+              'backchannel_authentication_request_signing_alg',
+              'Algorithm of requests without a browser, which must then be signed',
+              'Each supported one, or unsigned',
+            ),
+          ]
+        : []),
       ...(application.token_endpoint_auth_method === 'private_key_jwt'
         ? [algorithm('token_endpoint_auth_signing_alg', 'Algorithm of client assertions')]
         : []),

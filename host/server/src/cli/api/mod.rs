@@ -247,6 +247,8 @@ mod tests {
             "admin-scope",
             "authorization-details-type",
             "authorization-signed-response-alg",
+            "backchannel-authentication-request-signing-alg",
+            "backchannel-client-notification-endpoint",
             "backchannel-logout-uri",
             "certificate",
             "client-uri",

@@ -112,7 +112,7 @@ impl AdminCommand for AskCaller {
         match Box::pin(request::ask_caller(services, &check, &user, origin)).await? {
             RequestOutcome::Prompted(_) => {}
             RequestOutcome::NotPrompted => return Err(AdminError::Conflict(PAUSED)),
-            RequestOutcome::TooMany | RequestOutcome::NotOpen => {
+            RequestOutcome::TooMany | RequestOutcome::NumberTaken | RequestOutcome::NotOpen => {
                 return Err(AdminError::TooMany(TOO_MANY));
             }
         }

@@ -16,8 +16,9 @@ use crate::domain::approvals::record::audit_note;
 use crate::domain::devices::passkey;
 use crate::domain::devices::passkey::AssertionCheck;
 use crate::domain::devices::passkey_schemas::PasskeyAssertion;
+use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
-use assent_model::approval::{Approval, ApprovalStage, MatchingNumber};
+use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
@@ -36,7 +37,8 @@ use assent_telemetry::SPANS;
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct DecisionProof {
     pub(crate) decision: Decision,
-    /// The typed number, two digits; empty unless the user approves.
+    /// The typed number: two digits, or up to four of a back-channel request; empty unless the user approves a request
+    /// with a number.
     #[serde(default)]
     #[schema(required = false)]
     pub number: String,
@@ -100,6 +102,8 @@ pub enum AnswerError {
     PasskeyRequired(Box<RequestChallengeResponse>),
     /// The assertion is not the passkey's response to the challenge for this approval. The request remains pending.
     PasskeyRefused,
+    /// The application accepts only approvals with a passkey, and the device has none. The request remains pending.
+    PasskeyMissing,
     /// The request was decided before.
     AlreadyDecided,
     /// The request expired.
@@ -182,6 +186,9 @@ pub async fn answer(
             if decision == Decision::Report {
                 purpose::end_reported(services, &approval.subject, &by).await?;
                 tracing::warn!(user = %device.user_id, approval = %id, "approval request reported by its user");
+            }
+            if matches!(approval.subject, ApprovalSubject::Backchannel { .. }) {
+                services.wakeups.send(Wakeup::BackchannelDecided);
             }
             metrics.count_decision(&approval, event, services.now());
             (Ok(decision), decision.outcome().as_str())
@@ -318,6 +325,10 @@ async fn verified_answer(
     let assertion = proof.passkey.as_deref();
     let check = passkey::ask(services, device, challenge, assertion, left, by).await?;
     let (amr, passkey) = match check {
+        AssertionCheck::NoPasskey if approval.needs_passkey() => {
+            tracing::info!(approval = %approval.id, device = %device.id, "approval rejected: no passkey");
+            return Err(AnswerError::PasskeyMissing);
+        }
         AssertionCheck::NoPasskey => (vec![Amr::Swk, Amr::User], None),
         AssertionCheck::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
         AssertionCheck::Required(options) => return Err(AnswerError::PasskeyRequired(options)),
@@ -462,6 +473,9 @@ async fn verify_evidence(
         Err(AnswerError::Unknown) => fault("the device's user has no such request"),
         Err(AnswerError::PasskeyRequired(_) | AnswerError::PasskeyRefused) => {
             fault("its device has a passkey, but the proof has no valid assertion of it")
+        }
+        Err(AnswerError::PasskeyMissing) => {
+            fault("the application accepts only approvals with a passkey, and the device has none")
         }
         Err(
             AnswerError::NumberMismatch { .. } | AnswerError::AlreadyDecided | AnswerError::Expired,

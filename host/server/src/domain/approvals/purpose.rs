@@ -1,5 +1,5 @@
-//! The purposes of approval requests: a sign-in, a protected action, a back-channel request of an application, or
-//! the check of a caller.
+//! The purposes of approval requests: a sign-in, a protected action, a back-channel request of an application, which
+//! also begins by the code of a device (RFC 8628), or the check of a caller.
 //!
 //! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own
 //! consequence of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the
@@ -11,17 +11,21 @@ use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize,
 use crate::domain::sign_in::scope_words;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::action_approval::{ActionApproval, ActionProposal, ActionRequester};
-use assent_model::approval::{Approval, ApprovalSubject};
+use assent_model::approval::{Approval, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::authorization_details::requested::DetailsTexts;
-use assent_model::backchannel::{BackchannelRequest, BindingMessage};
+use assent_model::backchannel::{BackchannelBinding, BackchannelRequest, BindingMessage};
+use assent_model::backchannel_delivery::NewResultDelivery;
 use assent_model::caller_check::CallerCheck;
 use assent_model::clock::Timestamp;
+use assent_model::device_authorization::EnteredCode;
+use assent_model::entropy::Entropy;
 use assent_model::id::{DeviceId, Did, ReportId};
 use assent_model::language::Language;
 use assent_model::login::{Login, LoginRequest};
 use assent_model::receipt::content::ReceiptSubject;
 use assent_model::report::{NewReport, ReportSubject};
+use assent_model::scope::Scopes;
 use assent_model::secret::Digest;
 use assent_model::statement::StatementSubject;
 use assent_plugin_host::Trust;
@@ -41,8 +45,12 @@ pub(crate) struct RequestedAction {
 pub(crate) struct BackchannelQuestion {
     /// The row.
     pub(crate) request: BackchannelRequest,
+    /// The delivery of its result; `None` if the application polls.
+    pub(crate) delivery: Option<NewResultDelivery>,
     /// The name of the application.
     pub(crate) application_name: String,
+    /// The digits to type, if the application chose them.
+    pub(crate) chosen_number: Option<MatchingNumber>,
 }
 
 /// The purpose of a new request.
@@ -65,13 +73,19 @@ impl<'a> Purpose<'a> {
                     outline: approval.outline.clone(),
                 }
             }
-            Self::Backchannel(BackchannelQuestion { request, .. }) => {
-                ApprovalSubject::Backchannel {
+            Self::Backchannel(BackchannelQuestion { request, .. }) => match &request.entered_code {
+                Some(entered) => ApprovalSubject::DeviceAuthorization {
+                    id: request.id,
+                    entered: entered.clone(),
+                    scopes: request.scopes.clone(),
+                },
+                None => ApprovalSubject::Backchannel {
                     id: request.id,
                     message: request.message.clone(),
                     scopes: request.scopes.clone(),
-                }
-            }
+                    binding: request.binding,
+                },
+            },
             Self::CallerCheck(check) => ApprovalSubject::CallerCheck {
                 id: check.id,
                 administrator: check.administrator.clone(),
@@ -99,9 +113,21 @@ impl<'a> Purpose<'a> {
         }
     }
 
-    /// Whether the user types a number. A back-channel request has a message that the user compares.
-    pub(super) const fn has_number(self) -> bool {
-        !matches!(self, Self::Backchannel(_))
+    /// Returns the numbers of which the user types one, in random order. Empty for a back-channel request without digits
+    /// to type.
+    pub(super) fn numbers(self, entropy: &dyn Entropy) -> Vec<MatchingNumber> {
+        match self {
+            Self::SignIn(_) | Self::ProtectedAction(_) | Self::CallerCheck(_) => {
+                MatchingNumber::shuffled(entropy)
+            }
+            Self::Backchannel(question) => match question.request.binding {
+                BackchannelBinding::Shown | BackchannelBinding::Unbound => Vec::new(),
+                BackchannelBinding::Typed => match question.chosen_number {
+                    Some(chosen) => vec![chosen],
+                    None => MatchingNumber::shuffled_of_three_digits(entropy),
+                },
+            },
+        }
     }
 
     /// Returns the back-channel request with the limits in force. `None` for another purpose.
@@ -112,6 +138,7 @@ impl<'a> Purpose<'a> {
         let settings = &services.settings.oidc.backchannel;
         Some(BackchannelDraft {
             request: question.request.clone(),
+            delivery: question.delivery.clone(),
             most_open: settings.open_requests,
             paused_since: services.now() - settings.denial_pause.get(),
         })
@@ -148,9 +175,8 @@ impl<'a> Purpose<'a> {
                 LoginRequest::Oidc(request) => request.authorization_details.texts(),
                 LoginRequest::Saml(_) | LoginRequest::Local { .. } => DetailsTexts::default(),
             },
-            Self::ProtectedAction(_) | Self::Backchannel(_) | Self::CallerCheck(_) => {
-                DetailsTexts::default()
-            }
+            Self::ProtectedAction(_) | Self::CallerCheck(_) => DetailsTexts::default(),
+            Self::Backchannel(question) => question.request.details.texts(),
         }
     }
 
@@ -170,8 +196,8 @@ impl<'a> Purpose<'a> {
         match (self, scanned_by) {
             (Self::ProtectedAction(action), _) => action.by.clone(),
             (Self::CallerCheck(check), _) => check.asked_by.clone(),
-            (Self::SignIn(_), Some(device)) => Actor::Device(device),
-            (Self::SignIn(_) | Self::Backchannel(_), _) => application
+            (Self::SignIn(_) | Self::Backchannel(_), Some(device)) => Actor::Device(device),
+            (Self::SignIn(_) | Self::Backchannel(_), None) => application
                 .cloned()
                 .map_or(Actor::Server, Actor::Application),
         }
@@ -235,6 +261,7 @@ pub(super) async fn channels_of(
         }
         ApprovalSubject::ProtectedAction { .. }
         | ApprovalSubject::Backchannel { .. }
+        | ApprovalSubject::DeviceAuthorization { .. }
         | ApprovalSubject::CallerCheck { .. } => Ok(Some(&[Trust::Verified])),
     }
 }
@@ -252,6 +279,17 @@ pub enum PurposeText {
         message: Option<BindingMessage>,
         /// The permissions of the scopes.
         scopes: Vec<String>,
+        /// The way in which the user connects the request with the application.
+        binding: BackchannelBinding,
+    },
+    /// A sign-in on a device whose code the user entered.
+    DeviceAuthorization {
+        /// The code, which the user compares.
+        code: String,
+        /// The time at which the device asked.
+        asked_at: Timestamp,
+        /// The permissions of the scopes.
+        scopes: Vec<String>,
     },
     /// The check of a caller, with the name of the administrator.
     CallerCheck(String),
@@ -263,8 +301,19 @@ impl PurposeText {
         match self {
             Self::SignIn => StatementSubject::SignIn,
             Self::Action(summary) => StatementSubject::Action(summary),
-            Self::Backchannel { message, scopes } => StatementSubject::Backchannel {
+            Self::Backchannel {
+                message, scopes, ..
+            } => StatementSubject::Backchannel {
                 message: message.as_ref().map_or("", BindingMessage::as_str),
+                scopes,
+            },
+            Self::DeviceAuthorization {
+                code,
+                asked_at,
+                scopes,
+            } => StatementSubject::DeviceAuthorization {
+                code,
+                asked_at: *asked_at,
                 scopes,
             },
             Self::CallerCheck(administrator) => StatementSubject::CallerCheck(administrator),
@@ -290,12 +339,26 @@ pub(super) async fn text(
         }
         ApprovalSubject::ProtectedAction { id, .. } => *id,
         ApprovalSubject::Backchannel {
-            message, scopes, ..
+            message,
+            scopes,
+            binding,
+            ..
         } => {
-            let words = scope_words::in_words(scopes).into_iter();
             return Ok(Some(PurposeText::Backchannel {
                 message: message.clone(),
-                scopes: words.map(|words| words.plain(language)).collect(),
+                scopes: permissions(scopes, language),
+                binding: *binding,
+            }));
+        }
+        ApprovalSubject::DeviceAuthorization {
+            entered: EnteredCode { code, asked_at },
+            scopes,
+            ..
+        } => {
+            return Ok(Some(PurposeText::DeviceAuthorization {
+                code: code.to_string(),
+                asked_at: *asked_at,
+                scopes: permissions(scopes, language),
             }));
         }
     };
@@ -321,6 +384,12 @@ pub(super) async fn text(
     }
 }
 
+/// Returns the permissions of scopes, in words.
+fn permissions(scopes: &Scopes, language: Language) -> Vec<String> {
+    let words = scope_words::in_words(scopes).into_iter();
+    words.map(|words| words.plain(language)).collect()
+}
+
 /// Adds the details of a purpose to an entry about its request.
 pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
     match subject {
@@ -332,15 +401,20 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
             id,
             message,
             scopes,
+            binding,
         } => {
             let entry = entry
                 .with("backchannel_request", id.to_string())
-                .with("scopes", scopes.to_string());
+                .with("scopes", scopes.to_string())
+                .with("binding", binding.as_str());
             match message {
                 Some(message) => entry.personal("binding_message", message.as_str()),
                 None => entry,
             }
         }
+        ApprovalSubject::DeviceAuthorization { id, scopes, .. } => entry
+            .with("device_authorization", id.to_string())
+            .with("scopes", scopes.to_string()),
     }
 }
 
@@ -350,6 +424,7 @@ pub(super) const fn receipt_subject(subject: &ApprovalSubject) -> ReceiptSubject
         ApprovalSubject::SignIn(_) => ReceiptSubject::SignIn,
         ApprovalSubject::ProtectedAction { .. } => ReceiptSubject::Action,
         ApprovalSubject::Backchannel { .. } => ReceiptSubject::Backchannel,
+        ApprovalSubject::DeviceAuthorization { .. } => ReceiptSubject::DeviceAuthorization,
         ApprovalSubject::CallerCheck { .. } => ReceiptSubject::CallerCheck,
     }
 }
@@ -363,10 +438,12 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
             ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
             ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
             ApprovalSubject::CallerCheck { .. } => ReportSubject::CallerCheck,
-            ApprovalSubject::Backchannel { .. } => match &shown.application {
-                Some(application) => ReportSubject::Backchannel(application.clone()),
-                None => ReportSubject::SignIn(None),
-            },
+            ApprovalSubject::Backchannel { .. } | ApprovalSubject::DeviceAuthorization { .. } => {
+                match &shown.application {
+                    Some(application) => ReportSubject::Backchannel(application.clone()),
+                    None => ReportSubject::SignIn(None),
+                }
+            }
         },
         browser: shown.browser.clone(),
     }
@@ -383,6 +460,7 @@ pub(super) async fn end_reported(
     let id = match subject {
         ApprovalSubject::SignIn(_)
         | ApprovalSubject::Backchannel { .. }
+        | ApprovalSubject::DeviceAuthorization { .. }
         | ApprovalSubject::CallerCheck { .. } => return Ok(()),
         ApprovalSubject::ProtectedAction { id, .. } => *id,
     };

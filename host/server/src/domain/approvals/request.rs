@@ -171,6 +171,29 @@ pub(crate) async fn ask_by_backchannel(
     open_request(services, draft, from).await
 }
 
+/// Requests the approval of a sign-in on a device from the user whose enrolled device entered its code. The user began
+/// it, so cooldowns do not apply. `context` has the location from which the device asked.
+pub(crate) async fn ask_by_user_code(
+    services: &Arc<Services>,
+    question: &BackchannelQuestion,
+    (device, user): (&Device, &User),
+    context: BrowserContext,
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let draft = ApprovalDraft {
+        purpose: Purpose::Backchannel(question),
+        name: &user.name,
+        known: Some(user.id),
+        user_id: Some(user.id),
+        is_open: true,
+        kind: RequestKind::DeviceAuthorization,
+        scanned_by: Some(device.id),
+        context,
+        is_same_browser: false,
+    };
+    open_request(services, draft, from).await
+}
+
 /// Asks the devices of a user whether the user is on the phone. The caller has checked that the user may be asked.
 pub(crate) async fn ask_caller(
     services: &Arc<Services>,
@@ -260,12 +283,9 @@ async fn open_request(
     draft: ApprovalDraft<'_>,
     from: Origin,
 ) -> Result<RequestOutcome, InternalError> {
-    let numbers = MatchingNumber::shuffled(&*services.entropy);
-    let Some(&number) = numbers.first() else {
-        return Ok(RequestOutcome::TooMany);
-    };
+    let numbers = draft.purpose.numbers(&*services.entropy);
     // The store chooses the first free number.
-    let approval = approval(services, &draft, number).await?;
+    let approval = approval(services, &draft, numbers.first().copied()).await?;
     let ApprovalDraft {
         purpose,
         known,
@@ -335,7 +355,7 @@ async fn open_request(
 async fn approval(
     services: &Services,
     draft: &ApprovalDraft<'_>,
-    number: MatchingNumber,
+    number: Option<MatchingNumber>,
 ) -> Result<Approval, InternalError> {
     let now = services.now();
     let application = draft.purpose.application();
@@ -348,7 +368,7 @@ async fn approval(
         browser: draft.purpose.browser(),
         scanned_by: draft.scanned_by,
         is_same_browser: draft.is_same_browser,
-        number: draft.purpose.has_number().then_some(number),
+        number,
         shown: PromptDetails {
             application: application.cloned(),
             application_name,

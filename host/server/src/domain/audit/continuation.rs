@@ -160,6 +160,7 @@ const fn effect(event: Event) -> Effect {
         | Event::ConsentGranted
         | Event::ConsentWithdrawn
         | Event::RefreshTokenReused
+        | Event::BackchannelResultAbandoned
         | Event::TokensRevoked
         | Event::DatabaseRestored
         | Event::AdminTokenCreated

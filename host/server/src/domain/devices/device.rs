@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::domain::approvals::prompt::{Prompt, prompts_of};
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::device::enrolment::LONGEST_NAME;
-use crate::domain::devices::long_polls::LongPoll;
+use crate::domain::operations::traffic::long_polls::LongPoll;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use crate::keys::vapid::seal;
@@ -100,7 +100,9 @@ pub async fn request(
     // this.
     let mut timeout = pin!(tokio::time::sleep(Duration::from_secs(patience.into())));
     let mut interrupts = pin!(services.draining.interrupts());
-    let poll = (patience > 0).then(|| services.long_polls.begin(device.id));
+    let poll = (patience > 0)
+        .then(|| services.long_polls.begin(device.id))
+        .flatten();
     let mut is_interrupted = poll.is_none();
     loop {
         let now = services.now();
@@ -161,7 +163,7 @@ async fn is_revoked(services: &Services, id: DeviceId) -> Result<bool, InternalE
     Ok(current.is_none_or(|device| device.revoked_at.is_some()))
 }
 
-async fn wait_for_replacement(poll: Option<&LongPoll<'_>>) {
+async fn wait_for_replacement(poll: Option<&LongPoll<'_, DeviceId>>) {
     match poll {
         Some(poll) => poll.replaced().await,
         None => std::future::pending().await,

@@ -35,7 +35,7 @@ pub struct PastRequest {
     pub account: String,
     /// The browser, in English. Its texts are empty if they are not known any more.
     pub browser: BrowserContext,
-    /// Whether an application asked without a browser.
+    /// Whether an application asked without a browser, or the user entered the code of a device.
     pub without_browser: bool,
     /// Whether a help desk asked whether the user is on the phone.
     pub is_caller_check: bool,
@@ -164,7 +164,9 @@ fn past(
             ..BrowserContext::default()
         },
         action,
-        without_browser: entry.detail.contains_key("backchannel_request"),
+        without_browser: ["backchannel_request", "device_authorization"]
+            .iter()
+            .any(|subject| entry.detail.contains_key(*subject)),
         is_caller_check: entry.detail.contains_key("caller_check"),
         at: entry.at,
         application: entry.application,

@@ -6,7 +6,6 @@
 pub mod account_notifications;
 pub mod device;
 pub mod device_activity;
-pub mod long_polls;
 pub mod passkey;
 pub mod passkey_agreement;
 pub(crate) mod passkey_schemas;

@@ -2,6 +2,7 @@
 
 use crate::domain::{InternalError, Services, audit};
 use crate::keys;
+use crate::keys::KnownKey;
 use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
@@ -20,8 +21,8 @@ fn is_next_due(services: &Services, now: Timestamp) -> bool {
 }
 
 /// Whether a key has a private key that it does not need any more.
-const fn is_private_half_unneeded(stage: KeyStage, has_private_half: bool) -> bool {
-    has_private_half && matches!(stage, KeyStage::Archived | KeyStage::Expired)
+fn is_private_half_unneeded(key: &KnownKey) -> bool {
+    key.has_private_half && key.life.stage == KeyStage::Archived
 }
 
 /// Returns whether [`maintain`] would change a key at this time.
@@ -31,7 +32,7 @@ pub(super) fn is_work_due(services: &Services, now: Timestamp) -> bool {
             .key_ring
             .all_receipt_keys(now)
             .iter()
-            .any(|key| is_private_half_unneeded(key.life.stage, key.has_private_half))
+            .any(is_private_half_unneeded)
 }
 
 /// Publishes the next key, and deletes the private keys of retired keys. If several instances publish a key at the same
@@ -41,7 +42,7 @@ pub(super) async fn maintain(services: &Services, now: Timestamp) -> Result<bool
     let known = services.key_ring.all_receipt_keys(now);
     if is_next_due(services, now) {
         let ahead = services.settings.keys.publish_ahead.get();
-        let last = known.iter().map(|key| key.generation).max();
+        let last = known.iter().map(|key| key.times.generation).max();
         let purpose = KeyPurpose::Receipt;
         let sealed =
             keys::generate(purpose, &services.sealing_keys, now, &*services.entropy).await?;
@@ -68,7 +69,7 @@ pub(super) async fn maintain(services: &Services, now: Timestamp) -> Result<bool
         changed = true;
     }
     for key in known {
-        if is_private_half_unneeded(key.life.stage, key.has_private_half) {
+        if is_private_half_unneeded(&key) {
             services
                 .store
                 .delete_private_key(key.id, key.public_jwk)

@@ -1,5 +1,5 @@
 //! The lifecycle of the keys that sign tokens: publish, wait, sign, retire, delete. The operator can rotate and revoke
-//! them.
+//! them, and those that sign receipts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use serde_json::{Map, Value};
 
 use crate::domain::keys::receipt_keys;
 use crate::domain::{InternalError, Services, audit};
-use crate::keys::{self, IdTokenError, IdTokenKey, KeyError, KnownKey};
+use crate::keys::{self, IdTokenError, IdTokenKey, KeyError, KnownKey, ReceiptKey};
 use assent_model::application::OidcSettings;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
 use assent_model::key::{
-    KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningAlgorithm, SigningKey,
+    KeyMaterial, KeyStage, KeyTimes, SigningAlgorithm, SigningKey, SigningPurpose,
 };
 
 /// The interval at which each instance reads the keys. Within this time it notices the changes by a command or another
@@ -123,9 +123,10 @@ pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), Inte
     let mut changed = receipt_keys::maintain(services, now).await?;
     for algorithm in SigningAlgorithm::ALL {
         if is_next_due(services, algorithm, now) {
-            let key = next_key(services, algorithm, Takeover::InTime, now).await?;
+            let purpose = SigningPurpose::IdToken(algorithm);
+            let key = next_key(services, purpose, Takeover::InTime, now).await?;
             let from = key.times.signs_from;
-            let entry = published_entry(services, algorithm, &key, &AuditContext::SERVER)?;
+            let entry = published_entry(services, purpose, &key, &AuditContext::SERVER)?;
             if services.store.add_key(key, vec![entry]).await? {
                 tracing::info!(%algorithm, signs_from = from.seconds(), "signing key published");
             }
@@ -183,7 +184,8 @@ pub async fn signer(
     if let Some(key) = known() {
         return Ok(key);
     }
-    create_first_key(services, algorithm, &AuditContext::SERVER).await?;
+    let purpose = SigningPurpose::IdToken(algorithm);
+    create_first_key(services, purpose, &AuditContext::SERVER).await?;
     Ok(known().ok_or(KeyError::NoneToSign(algorithm))?)
 }
 
@@ -211,7 +213,8 @@ pub async fn create_first_keys(
             .signer(algorithm, services.now())
             .is_none()
         {
-            create_first_key(services, algorithm, &preparation).await?;
+            let purpose = SigningPurpose::IdToken(algorithm);
+            create_first_key(services, purpose, &preparation).await?;
             is_new = true;
         }
     }
@@ -221,63 +224,64 @@ pub async fn create_first_keys(
     Ok(())
 }
 
-/// Creates the first key of an algorithm, which signs at once. If another instance is faster, its key counts.
+/// Creates the first key of a purpose, which signs at once. If another instance is faster, its key counts.
 async fn create_first_key(
     services: &Services,
-    algorithm: SigningAlgorithm,
+    purpose: SigningPurpose,
     by: &AuditContext,
 ) -> Result<(), InternalError> {
     let now = services.now();
-    let mut key = next_key(services, algorithm, Takeover::Now, now).await?;
+    let mut key = next_key(services, purpose, Takeover::Now, now).await?;
     key.times = KeyTimes::at_once(1, now);
-    let entry = published_entry(services, algorithm, &key, by)?;
+    let entry = published_entry(services, purpose, &key, by)?;
     if services.store.add_key(key, vec![entry]).await? {
+        let algorithm = purpose.algorithm();
         tracing::info!(%algorithm, signs_from = now.seconds(), "signing key published");
     }
     reload(services).await
 }
 
-/// Publishes the algorithm's next key, unless one is published already. It signs from its activation time, or earlier
-/// with [`Takeover::Now`].
+/// Publishes the next key of ID tokens with this algorithm, unless one is published already. It signs from its
+/// activation time, or earlier with [`Takeover::Now`].
 pub async fn rotate(
     services: &Services,
     algorithm: SigningAlgorithm,
     takeover: Takeover,
     by: &AuditContext,
 ) -> Result<RotationOutcome, InternalError> {
-    let (outcome, _) = rotate_and_compare(services, algorithm, takeover, by).await?;
+    let purpose = SigningPurpose::IdToken(algorithm);
+    let (outcome, _) = rotate_and_compare(services, purpose, takeover, by).await?;
     Ok(outcome)
 }
 
-/// Rotates as [`rotate`], and returns also whether this changed a key.
+/// Rotates the keys of any purpose as [`rotate`], and returns also whether this changed a key.
 ///
 /// # Errors
 /// As [`rotate`].
 pub async fn rotate_and_compare(
     services: &Services,
-    algorithm: SigningAlgorithm,
+    purpose: SigningPurpose,
     takeover: Takeover,
     by: &AuditContext,
 ) -> Result<(RotationOutcome, bool), InternalError> {
     reload(services).await?;
-    if keys_of(services, algorithm).next().is_none() {
-        create_first_key(services, algorithm, by).await?;
+    if keys_of(services, purpose).next().is_none() {
+        create_first_key(services, purpose, by).await?;
         return Ok((
-            RotationOutcome::Signing(signing_key(services, algorithm)?),
+            RotationOutcome::Signing(signing_key(services, purpose)?),
             true,
         ));
     }
-    let made = publish_next(services, algorithm, takeover, by).await?;
+    let made = publish_next(services, purpose, takeover, by).await?;
     let mut is_changed = made;
     if takeover == Takeover::Now
-        && let Some(next) = published_key(services, algorithm)
+        && let Some(next) = published_key(services, purpose)
     {
         let from = services
             .now()
             .max(next.times.published_at + PUBLICATION_MARGIN);
         let entry = audit::entry(services, Event::SigningKeyActivated, by);
-        let entry = entry
-            .with("algorithm", algorithm.as_str())
+        let entry = about_purpose(entry, purpose)
             .with("kid", next.key_id.as_str())
             .with("signs_from", from.seconds());
         is_changed |= services
@@ -286,10 +290,10 @@ pub async fn rotate_and_compare(
             .await?;
         reload(services).await?;
     }
-    let outcome = match published_key(services, algorithm) {
+    let outcome = match published_key(services, purpose) {
         Some(next) if made => RotationOutcome::Published(next),
         Some(next) => RotationOutcome::Waiting(next),
-        None => RotationOutcome::Signing(signing_key(services, algorithm)?),
+        None => RotationOutcome::Signing(signing_key(services, purpose)?),
     };
     Ok((outcome, is_changed))
 }
@@ -303,8 +307,7 @@ pub async fn revoke(
     by: &AuditContext,
 ) -> Result<RevocationOutcome, InternalError> {
     reload(services).await?;
-    let known = services.key_ring.all_keys(services.now());
-    let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else {
+    let Some(key) = known_key(services, key_id) else {
         return Ok(RevocationOutcome::Unknown);
     };
     if key.life.stage == KeyStage::Signing {
@@ -314,18 +317,16 @@ pub async fn revoke(
             keyed_request: None,
             ..by.clone()
         };
-        publish_next(services, key.algorithm, Takeover::InTime, &preparation).await?;
-        let next = published_key(services, key.algorithm);
+        publish_next(services, key.purpose, Takeover::InTime, &preparation).await?;
+        let next = published_key(services, key.purpose);
         if next.is_some_and(|next| services.now() < next.times.published_at + PUBLISHED_EVERYWHERE)
         {
             tokio::time::sleep(PUBLISHED_EVERYWHERE).await;
         }
     }
-    let fresh = next_key(services, key.algorithm, Takeover::InTime, services.now()).await?;
+    let fresh = next_key(services, key.purpose, Takeover::InTime, services.now()).await?;
     let entry = audit::entry(services, Event::SigningKeyRevoked, by);
-    let entry = entry
-        .with("algorithm", key.algorithm.as_str())
-        .with("kid", key_id);
+    let entry = about_purpose(entry, key.purpose).with("kid", key_id);
     let revoked = services
         .store
         .revoke_key(
@@ -342,50 +343,64 @@ pub async fn revoke(
     }
     Ok(RevocationOutcome::Done {
         algorithm: key.algorithm,
-        signing: signing_key(services, key.algorithm)?.key_id,
+        signing: signing_key(services, key.purpose)?.key_id,
     })
 }
 
-/// Publishes the algorithm's next key, unless one is published already. Returns whether it published one.
+/// Publishes the next key of a purpose, unless one is published already. Returns whether it published one.
 async fn publish_next(
     services: &Services,
-    algorithm: SigningAlgorithm,
+    purpose: SigningPurpose,
     takeover: Takeover,
     by: &AuditContext,
 ) -> Result<bool, InternalError> {
-    if published_key(services, algorithm).is_some() {
+    if published_key(services, purpose).is_some() {
         return Ok(false);
     }
     // If another instance was faster, its key is the next one.
-    let next = next_key(services, algorithm, takeover, services.now()).await?;
-    let entry = published_entry(services, algorithm, &next, by)?;
+    let next = next_key(services, purpose, takeover, services.now()).await?;
+    let entry = published_entry(services, purpose, &next, by)?;
     let made = services.store.add_key(next, vec![entry]).await?;
     reload(services).await?;
     Ok(made)
 }
 
-/// Returns the algorithm's published key that does not sign yet.
-fn published_key(services: &Services, algorithm: SigningAlgorithm) -> Option<KnownKey> {
-    keys_of(services, algorithm).find(|key| key.life.stage == KeyStage::Published)
+/// Returns the published key of a purpose that does not sign yet.
+fn published_key(services: &Services, purpose: SigningPurpose) -> Option<KnownKey> {
+    keys_of(services, purpose).find(|key| key.life.stage == KeyStage::Published)
 }
 
 fn published_entry(
     services: &Services,
-    algorithm: SigningAlgorithm,
+    purpose: SigningPurpose,
     key: &SigningKey,
     by: &AuditContext,
 ) -> Result<Entry, KeyError> {
-    let entry = audit::entry(services, Event::SigningKeyPublished, by)
-        .with("algorithm", algorithm.as_str())
-        .with("signs_from", key.times.signs_from.seconds());
+    let entry = audit::entry(services, Event::SigningKeyPublished, by);
+    let entry = about_purpose(entry, purpose).with("signs_from", key.times.signs_from.seconds());
     // The entry names the `kid`, like the other entries about the key.
     Ok(match &key.material {
         KeyMaterial::Sealed(sealed) => {
-            let kid = IdTokenKey::sealed_key_id(algorithm, sealed, &services.sealing_keys)?;
+            let sealing = &services.sealing_keys;
+            let kid = match purpose {
+                SigningPurpose::IdToken(algorithm) => {
+                    IdTokenKey::sealed_key_id(algorithm, sealed, sealing)?
+                }
+                SigningPurpose::Receipt => ReceiptKey::sealed_key_id(sealed, sealing)?,
+            };
             entry.with("kid", kid)
         }
         KeyMaterial::Public(_) => entry,
     })
+}
+
+/// Adds what the key of an entry signs.
+fn about_purpose(entry: Entry, purpose: SigningPurpose) -> Entry {
+    let entry = entry.with("algorithm", purpose.algorithm().as_str());
+    match purpose {
+        SigningPurpose::IdToken(_) => entry,
+        SigningPurpose::Receipt => entry.with("purpose", purpose.kind().as_str()),
+    }
 }
 
 /// Reloads the keys. If the database does not respond in time, the loaded keys remain.
@@ -399,40 +414,51 @@ async fn reload_in_time(services: &Services) {
     }
 }
 
-/// Returns the algorithm's keys, the signing key first.
-fn keys_of(services: &Services, algorithm: SigningAlgorithm) -> impl Iterator<Item = KnownKey> {
-    services
-        .key_ring
-        .all_keys(services.now())
-        .into_iter()
-        .filter(move |key| key.algorithm == algorithm)
+/// Returns the keys of ID tokens, and those of receipts.
+fn all_keys(services: &Services) -> impl Iterator<Item = KnownKey> {
+    let (ring, now) = (&services.key_ring, services.now());
+    let of_receipts = ring.all_receipt_keys(now);
+    ring.all_keys(now).into_iter().chain(of_receipts)
 }
 
-fn signing_key(services: &Services, algorithm: SigningAlgorithm) -> Result<KnownKey, KeyError> {
-    keys_of(services, algorithm)
+/// Returns the key with this `kid`, as it was last read.
+pub fn known_key(services: &Services, key_id: &str) -> Option<KnownKey> {
+    all_keys(services).find(|key| key.key_id == key_id)
+}
+
+/// Returns the keys of a purpose.
+fn keys_of(services: &Services, purpose: SigningPurpose) -> impl Iterator<Item = KnownKey> {
+    all_keys(services).filter(move |key| key.purpose == purpose)
+}
+
+fn signing_key(services: &Services, purpose: SigningPurpose) -> Result<KnownKey, KeyError> {
+    keys_of(services, purpose)
         .find(|key| key.life.stage == KeyStage::Signing)
-        .ok_or(KeyError::NoneToSign(algorithm))
+        .ok_or(match purpose {
+            SigningPurpose::IdToken(algorithm) => KeyError::NoneToSign(algorithm),
+            SigningPurpose::Receipt => KeyError::NoReceiptKey,
+        })
 }
 
 async fn next_key(
     services: &Services,
-    algorithm: SigningAlgorithm,
+    purpose: SigningPurpose,
     takeover: Takeover,
     now: Timestamp,
 ) -> Result<SigningKey, InternalError> {
-    let purpose = KeyPurpose::IdToken(algorithm);
-    let last = keys_of(services, algorithm)
+    let last = keys_of(services, purpose)
         .map(|key| key.times.generation)
         .max()
         .unwrap_or_default();
-    let sealed = keys::generate(purpose, &services.sealing_keys, now, &*services.entropy).await?;
+    let (sealing, entropy) = (&services.sealing_keys, &*services.entropy);
+    let sealed = keys::generate(purpose.into(), sealing, now, entropy).await?;
     let signs_from = match takeover {
         Takeover::InTime => now + services.settings.keys.publish_ahead.get(),
         Takeover::Now => now + PUBLICATION_MARGIN,
     };
     Ok(SigningKey {
-        id: KeyId::new(now, &*services.entropy),
-        purpose,
+        id: KeyId::new(now, entropy),
+        purpose: purpose.into(),
         material: KeyMaterial::Sealed(sealed),
         times: KeyTimes {
             generation: last + 1,

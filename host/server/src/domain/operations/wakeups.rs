@@ -14,6 +14,8 @@ pub enum Wakeup {
     MailQueued,
     /// A session may have ended, and applications must be notified.
     LoggedOut,
+    /// A user decided a back-channel request, and the application must be notified.
+    BackchannelDecided,
 }
 
 /// The wake-ups of all tasks. Each has one receiver.
@@ -22,6 +24,7 @@ pub struct Wakeups {
     carried: Notify,
     mail_queued: Notify,
     logged_out: Notify,
+    backchannel_decided: Notify,
 }
 
 impl Wakeups {
@@ -30,6 +33,7 @@ impl Wakeups {
             Wakeup::Carried => &self.carried,
             Wakeup::MailQueued => &self.mail_queued,
             Wakeup::LoggedOut => &self.logged_out,
+            Wakeup::BackchannelDecided => &self.backchannel_decided,
         }
     }
 

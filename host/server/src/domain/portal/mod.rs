@@ -15,6 +15,7 @@ pub use profile::{VisibleClaims, seen_by};
 pub use recovery_codes::{CodesRequest, ask_for_codes, codes_request, confirm_codes, create_codes};
 pub use repeats::{EndForm, was_sent};
 pub use requesters::{
-    Requester, RequesterStanding, choose, lift_pause, past_requests, paused_until, requesters,
+    PauseReason, Requester, RequesterStanding, choose, lift_pause, past_requests, paused_until,
+    requesters,
 };
 pub use sessions::{EndedSession, end, end_others, sessions};

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
@@ -10,7 +11,7 @@ use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::{BackchannelRequestId, Did, UserId};
 use assent_model::user::User;
-use assent_store::{BackchannelChoice, PastBackchannelRequest};
+use assent_store::{BackchannelChoice, PastBackchannelRequest, PauseEvents};
 
 /// The largest number of applications that are read.
 const MOST: u32 = 200;
@@ -31,10 +32,19 @@ pub struct Requester {
 pub enum RequesterStanding {
     /// They do.
     Permitted,
-    /// The user denied one. They do not until this time.
-    PausedUntil(Timestamp),
+    /// They do not until this time.
+    PausedUntil(Timestamp, PauseReason),
     /// The user stopped them at this time.
     StoppedSince(Timestamp),
+}
+
+/// Why an application is paused for a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseReason {
+    /// The user denied or reported a request.
+    Refused,
+    /// The user left several requests without an answer.
+    Unanswered,
 }
 
 /// Returns the applications that may ask the user, in the order of their names: the enabled ones with the grant type of
@@ -48,14 +58,18 @@ pub async fn requesters(services: &Services, user: &User) -> Result<Vec<Requeste
         .map(|choice| (choice.application.clone(), choice))
         .collect();
     let pause = services.settings.oidc.backchannel.denial_pause.get();
-    let denials = store
-        .backchannel_denials_of(user.id, services.now() - pause)
+    let pauses = store
+        .backchannel_pauses_of(user.id, services.now() - pause)
         .await?;
-    let standing = |id: &Did| match (choices.get(id), denials.get(id)) {
-        (Some(choice), _) if choice.is_stopped => RequesterStanding::StoppedSince(choice.chosen_at),
-        (Some(choice), Some(denied)) if *denied <= choice.chosen_at => RequesterStanding::Permitted,
-        (_, Some(denied)) => RequesterStanding::PausedUntil(*denied + pause),
-        (_, None) => RequesterStanding::Permitted,
+    let standing = |id: &Did| match choices.get(id) {
+        Some(choice) if choice.is_stopped => RequesterStanding::StoppedSince(choice.chosen_at),
+        choice => {
+            let chosen_at = choice.map(|choice| choice.chosen_at);
+            let found = pauses.get(id);
+            found.map_or(RequesterStanding::Permitted, |events| {
+                standing_after(events, chosen_at, pause)
+            })
+        }
     };
     let requesters = found
         .into_iter()
@@ -66,6 +80,25 @@ pub async fn requesters(services: &Services, user: &User) -> Result<Vec<Requeste
             standing: standing(application.id()),
         });
     Ok(requesters.collect())
+}
+
+/// Returns the standing of an application after these requests. The longest pause counts.
+fn standing_after(
+    events: &PauseEvents,
+    chosen_at: Option<Timestamp>,
+    pause: Duration,
+) -> RequesterStanding {
+    let refused = events.last_refusal(chosen_at);
+    let unanswered = events.oldest_unanswered(chosen_at);
+    match (refused, unanswered) {
+        (Some(refused), unanswered) if unanswered.is_none_or(|oldest| oldest <= refused) => {
+            RequesterStanding::PausedUntil(refused + pause, PauseReason::Refused)
+        }
+        (_, Some(oldest)) => {
+            RequesterStanding::PausedUntil(oldest + pause, PauseReason::Unanswered)
+        }
+        (_, None) => RequesterStanding::Permitted,
+    }
 }
 
 /// Whether the application may ask users without a browser.
@@ -92,7 +125,7 @@ pub async fn past_requests(
         .await?)
 }
 
-/// Stops the requests of an application, or permits them again, which also lifts the pause after a denial. Returns
+/// Stops the requests of an application, or permits them again, which also lifts its pause. Returns
 /// `false` if the application may not ask this user.
 ///
 /// The application does not learn of it: its requests are accepted, and expire.

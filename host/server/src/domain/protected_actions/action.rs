@@ -246,6 +246,16 @@ pub enum ProtectedAction {
         /// The key's identifier.
         kid: String,
     },
+    /// Publishes the next key of receipts.
+    RotateReceiptKeys {
+        /// Whether it signs at once.
+        now: bool,
+    },
+    /// Revokes a key of receipts.
+    RevokeReceiptKey {
+        /// The key's identifier.
+        kid: String,
+    },
     /// Replaces the plugins with those that the settings name.
     ReloadPlugins,
     /// Restores the plugins before the last exchange.
@@ -484,6 +494,8 @@ impl ProtectedAction {
             | Self::WithdrawCertificate { .. }
             | Self::RotateSigningKeys { .. }
             | Self::RevokeSigningKey { .. }
+            | Self::RotateReceiptKeys { .. }
+            | Self::RevokeReceiptKey { .. }
             | Self::ReloadPlugins
             | Self::RollBackPlugins { .. }
             | Self::TryComponent { .. }
@@ -531,10 +543,12 @@ impl ProtectedAction {
             Self::IssueCertificate(_) | Self::ActivateCertificate { .. } => {
                 ProtectedActionKind::RotateKey
             }
-            Self::RotateSigningKeys { .. } => ProtectedActionKind::RotateKey,
-            Self::WithdrawCertificate { .. } | Self::RevokeSigningKey { .. } => {
-                ProtectedActionKind::RevokeKey
+            Self::RotateSigningKeys { .. } | Self::RotateReceiptKeys { .. } => {
+                ProtectedActionKind::RotateKey
             }
+            Self::WithdrawCertificate { .. }
+            | Self::RevokeSigningKey { .. }
+            | Self::RevokeReceiptKey { .. } => ProtectedActionKind::RevokeKey,
             Self::ReloadPlugins => ProtectedActionKind::ReloadPlugins,
             Self::RollBackPlugins { .. } => ProtectedActionKind::RollBackPlugins,
             Self::TryComponent { .. } => ProtectedActionKind::TryComponent,
@@ -602,6 +616,8 @@ impl ProtectedAction {
             | Self::RegisterDetailsType(_)
             | Self::RotateSigningKeys { .. }
             | Self::RevokeSigningKey { .. }
+            | Self::RotateReceiptKeys { .. }
+            | Self::RevokeReceiptKey { .. }
             | Self::ReloadPlugins
             | Self::RollBackPlugins { .. }
             | Self::TryComponent { .. }

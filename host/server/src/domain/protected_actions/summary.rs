@@ -246,6 +246,8 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         | A::ActivateCertificate { .. }
         | A::WithdrawCertificate { .. } => credential(action, application),
         A::RotateSigningKeys { algorithm, now } => new_keys(*algorithm, *now),
+        A::RotateReceiptKeys { now } => new_receipt_key(*now),
+        A::RevokeReceiptKey { kid } => revoked_receipt_key(kid),
         A::RevokeSigningKey { kid } => Message::new("action-revoke-key").text("key", unquoted(kid)),
         A::ReloadPlugins | A::RollBackPlugins { .. } | A::TryComponent { .. } => plugins(action),
         A::ImportTable {
@@ -407,6 +409,17 @@ fn new_keys(algorithm: Option<SigningAlgorithm>, now: bool) -> Message {
             Message::new("action-rotate-key-now").text("algorithm", algorithm)
         }
     }
+}
+
+fn new_receipt_key(now: bool) -> Message {
+    match now {
+        false => Message::new("action-rotate-receipt-key"),
+        true => Message::new("action-rotate-receipt-key-now"),
+    }
+}
+
+fn revoked_receipt_key(kid: &str) -> Message {
+    Message::new("action-revoke-receipt-key").text("key", unquoted(kid))
 }
 
 fn external_authenticator(

@@ -10,6 +10,7 @@ pub mod consent;
 pub mod context;
 pub mod derived;
 pub mod details_types;
+pub mod device_authorization;
 pub mod known_browsers;
 pub mod login;
 pub mod passkey;

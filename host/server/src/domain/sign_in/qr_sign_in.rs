@@ -157,9 +157,9 @@ pub async fn scan(
             RequestOutcome::NotOpen => ScanOutcome::NotOpen,
             // The user was suspended at this moment.
             RequestOutcome::NotPrompted => ScanOutcome::Closed,
-            RequestOutcome::TooMany => ScanOutcome::TooMany(RateLimitError::within(
-                services.settings.lifetimes.approval.get(),
-            )),
+            RequestOutcome::TooMany | RequestOutcome::NumberTaken => ScanOutcome::TooMany(
+                RateLimitError::within(services.settings.lifetimes.approval.get()),
+            ),
         },
     )
 }

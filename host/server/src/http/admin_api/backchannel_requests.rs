@@ -88,7 +88,7 @@ struct DayView {
     expired: u64,
     /// Requests that no device showed.
     not_shown: u64,
-    /// Requests that wait, ended before an answer, or had a wrong number too often.
+    /// Requests that wait, ended without a result, or had a wrong number too often.
     other: u64,
 }
 

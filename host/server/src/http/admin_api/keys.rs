@@ -1,4 +1,4 @@
-//! The keys that sign ID tokens.
+//! The keys that sign ID tokens, and those that sign receipts.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::domain::keys::signing_keys;
 use crate::http::problem::Problem;
 use crate::keys::KnownKey;
 use assent_model::administration::{Permission, ProtectedActionKind};
-use assent_model::key::{KeyStage, SigningAlgorithm};
+use assent_model::key::{KeyStage, SigningAlgorithm, SigningKeyKind};
 
 pub(super) fn routes() -> Area {
     Area::new()
-        .noun("keys", "The keys that sign ID tokens.")
+        .noun("keys", "The keys that sign ID tokens and receipts.")
         .route("list", Permission::KeysRead, routes!(list))
         .route("rotate", Permission::KeysWrite, routes!(rotate))
         .protected(ProtectedActionKind::RotateKey)
@@ -30,12 +30,13 @@ pub(super) fn routes() -> Area {
         .protected(ProtectedActionKind::RevokeKey)
 }
 
-/// A key that signs or signed ID tokens.
+/// A key that signs or signed ID tokens or receipts.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SigningKey)]
 struct KeyView {
     /// The thumbprint of the key (RFC 7638).
     kid: String,
+    purpose: SigningKeyKind,
     alg: SigningAlgorithm,
     stage: KeyStage,
     /// When it entered its stage.
@@ -49,6 +50,7 @@ struct KeyView {
 fn view(key: KnownKey) -> KeyView {
     KeyView {
         kid: key.key_id,
+        purpose: key.purpose.kind(),
         alg: key.algorithm,
         stage: key.life.stage,
         since: moment_text(key.life.since),
@@ -57,13 +59,11 @@ fn view(key: KnownKey) -> KeyView {
 }
 
 fn all(services: &Services) -> Json<List<KeyView>> {
-    Json(List::whole(
-        services
-            .key_ring
-            .all_keys(services.now())
-            .into_iter()
-            .map(view),
-    ))
+    let (ring, now) = (&services.key_ring, services.now());
+    let mut of_receipts = ring.all_receipt_keys(now);
+    of_receipts.sort_by_key(|key| key.life.stage);
+    let all = ring.all_keys(now).into_iter().chain(of_receipts);
+    Json(List::whole(all.map(view)))
 }
 
 /// List the signing keys.
@@ -82,7 +82,10 @@ async fn list(State(services): State<Arc<Services>>) -> Result<Json<List<KeyView
 #[serde(deny_unknown_fields)]
 #[schema(as = KeyRotation)]
 struct Rotation {
-    /// The algorithm; by default each that has a key.
+    /// What the keys sign.
+    #[serde(default)]
+    purpose: SigningKeyKind,
+    /// The algorithm of ID tokens; by default each that has a key.
     algorithm: Option<SigningAlgorithm>,
     /// Whether the next key signs as soon as possible: five and a half minutes after its publication, because
     /// applications may cache the key set for five minutes.
@@ -112,9 +115,19 @@ struct RotationResult {
 async fn rotate(
     State(services): State<Arc<Services>>,
     context: Context,
-    Body(Rotation { algorithm, now }): Body<Rotation>,
+    Body(rotation): Body<Rotation>,
 ) -> Result<Json<RotationResult>, Problem> {
-    let changed = context.run(RotateSigningKeys { algorithm, now }).await?;
+    let Rotation {
+        purpose,
+        algorithm,
+        now,
+    } = rotation;
+    let command = RotateSigningKeys {
+        purpose,
+        algorithm,
+        now,
+    };
+    let changed = context.run(command).await?;
     let Json(List { items, .. }) = all(&services);
     Ok(Json(RotationResult { changed, items }))
 }
@@ -124,6 +137,9 @@ async fn rotate(
 /// For a key that may have leaked. If it signs, the server activates the next key. If it must publish that key first,
 /// the response takes five seconds longer, until each instance serves it. Applications that fetch the key set again
 /// reject tokens with the signature of the revoked key.
+///
+/// The key set of receipts keeps a revoked key, with the time of its revocation. Its receipts are not valid by
+/// themselves any more, only together with their entries in the audit log.
 #[utoipa::path(
     post,
     path = "/keys/{kid}/revoke",

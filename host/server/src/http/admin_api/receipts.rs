@@ -18,14 +18,14 @@ use assent_model::administration::Permission;
 use assent_model::secret::Digest;
 use assent_store::StoredReceipt;
 
-/// A receipt has the address, the browser and the login name, like the audit log, so it needs the same permission.
+/// The permission is one of its own, because the export of evidence is another task than the work with the audit log.
 pub(super) fn routes() -> Area {
     Area::new()
         .noun(
             "receipts",
             "Receipts: the signed evidence of answers to approval requests.",
         )
-        .route("show", Permission::AuditRead, routes!(show))
+        .route("show", Permission::ReceiptsRead, routes!(show))
 }
 
 /// A receipt. `assent receipts verify` verifies it without the server.

@@ -23,8 +23,13 @@ error_kinds! {
     OtherBrowser = "other_browser", FORBIDDEN, "The sign-in is in another browser: type its number.";
     /// The assertion or credential is not the answer to the last options, or the options expired.
     InvalidPasskey = "invalid_passkey", FORBIDDEN, "The answer of this phone's passkey is not valid. Try again.";
+    /// The application accepts only approvals with a passkey, and the device has none. The request remains pending.
+    PasskeyMissing = "passkey_missing", FORBIDDEN,
+        "The application accepts only approvals with a passkey: add one to this phone first.";
     /// The user is suspended or terminated.
     UserInactive = "user_inactive", FORBIDDEN, "Your account cannot be used. Ask your administrator.";
+    /// The user has no access to the application on the other device.
+    NoAccess = "no_access", FORBIDDEN, "You have no access to this application. Ask your administrator.";
     /// The user has no device with this id.
     DeviceNotFound = "device_not_found", NOT_FOUND, "You have no such device.";
     /// The user has no approval request with this id.
@@ -64,6 +69,9 @@ error_kinds! {
     /// The sign-in of the code ended, has a user already, or never existed.
     SignInNotFound = "sign_in_not_found", GONE,
         "This code was used already, or it has expired. Load the sign-in page again.";
+    /// No device that waits has this code, or another user has entered it.
+    UserCodeNotFound = "user_code_not_found", GONE,
+        "This code is wrong or has expired. Compare it with the other device.";
     /// A device name has 1 to 80 characters, none of them a control character.
     InvalidName = "invalid_name", UNPROCESSABLE_ENTITY, "Give the device a name of 1 to 80 characters.";
     /// The endpoint is not a URL with a host and at most 2000 bytes, or the keys cannot encrypt.

@@ -8,6 +8,7 @@ use crate::domain::approvals::prompt::Prompt;
 use crate::domain::approvals::purpose::PurposeText;
 use crate::http::operations::logos;
 use assent_model::approval::ApprovalStage;
+use assent_model::backchannel::BackchannelBinding;
 use assent_model::id::ApprovalId;
 use assent_model::secret::Digest;
 use assent_model::statement::application_identifier;
@@ -47,6 +48,10 @@ pub(super) struct ApprovalRequest {
     /// The question of a help desk whether the user is on the phone; `null` for another request.
     #[schema(required)]
     caller_check: Option<CallerCheckDetails>,
+    /// The sign-in on a device whose code the user entered; missing for another request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    device_authorization: Option<DeviceAuthorizationDetails>,
     /// The texts of the authorization details that the application asks the user to permit, in the same language;
     /// missing if there are none. The device shows each of them completely, and signs them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -62,13 +67,28 @@ pub(super) struct ApprovalRequest {
     same_browser: bool,
 }
 
-/// What a device shows and signs of a back-channel request. It has no browser, so `place` and `browser` are empty, and
-/// the user types no number.
+/// What a device shows and signs of a back-channel request. It has no browser, so `place` and `browser` are empty.
 #[derive(Serialize, ToSchema)]
 pub(super) struct BackchannelDetails {
     /// The message that the user compares with that of the application.
     #[schema(required)]
     message: Option<String>,
+    /// The permissions that the approval gives, in the same language.
+    scopes: Vec<String>,
+    /// What the user does: compare the message (`shown`), type two to four digits that the application shows (`typed`),
+    /// or approve with the passkey of the device (`none`).
+    binding: BackchannelBinding,
+}
+
+/// What a device shows and signs of a sign-in on another device (RFC 8628 section 5.4). `place` is the location of that
+/// device, `browser` is empty, and the user types no number.
+#[derive(Serialize, ToSchema)]
+pub(super) struct DeviceAuthorizationDetails {
+    /// The code that the user entered, which the other device shows.
+    #[schema(pattern = "^[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}$")]
+    user_code: String,
+    /// When the other device asked, in seconds since the epoch.
+    asked_at: i64,
     /// The permissions that the approval gives, in the same language.
     scopes: Vec<String>,
 }
@@ -115,19 +135,36 @@ pub(super) fn approval_request(
         text,
         details,
     } = prompt;
-    let (mut action, mut backchannel, mut caller_check) = (None, None, None);
+    let (mut action, mut backchannel) = (None, None);
+    let (mut device_authorization, mut caller_check) = (None, None);
     match text {
         PurposeText::SignIn => {}
         PurposeText::Action(summary) => action = Some(summary.clone()),
+        PurposeText::DeviceAuthorization {
+            code,
+            asked_at,
+            scopes,
+        } => {
+            device_authorization = Some(DeviceAuthorizationDetails {
+                user_code: code.clone(),
+                asked_at: asked_at.seconds(),
+                scopes: scopes.clone(),
+            });
+        }
         PurposeText::CallerCheck(administrator) => {
             caller_check = Some(CallerCheckDetails {
                 administrator: administrator.clone(),
             });
         }
-        PurposeText::Backchannel { message, scopes } => {
+        PurposeText::Backchannel {
+            message,
+            scopes,
+            binding,
+        } => {
             backchannel = Some(BackchannelDetails {
                 message: message.as_ref().map(|message| message.as_str().to_owned()),
                 scopes: scopes.clone(),
+                binding: *binding,
             });
         }
     }
@@ -150,6 +187,7 @@ pub(super) fn approval_request(
         action,
         backchannel,
         caller_check,
+        device_authorization,
         details: details.clone(),
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),

@@ -198,6 +198,7 @@ fn rejected_answer(services: &Services, error: AnswerError) -> DeviceApiError {
         AnswerError::BadProof => ErrorCode::InvalidProof.into(),
         AnswerError::PasskeyRequired(options) => DeviceApiError::passkey_required(options),
         AnswerError::PasskeyRefused => ErrorCode::InvalidPasskey.into(),
+        AnswerError::PasskeyMissing => ErrorCode::PasskeyMissing.into(),
         AnswerError::AlreadyDecided => ErrorCode::AlreadyDecided.into(),
         AnswerError::Expired => ErrorCode::Expired.into(),
         AnswerError::Unknown => ErrorCode::RequestNotFound.into(),

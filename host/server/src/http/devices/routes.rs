@@ -17,7 +17,7 @@ use crate::http::devices::error_code::ErrorCode;
 use crate::http::devices::{device, enrolments, history, own_devices, passkeys, requests};
 use crate::http::fetch_metadata::is_cross_site;
 use crate::http::operations::rate_limits;
-use crate::http::sign_in::qr_sign_in;
+use crate::http::sign_in::{device_authorization, qr_sign_in};
 
 /// An operation with its errors.
 pub(super) struct DeviceOperation {
@@ -84,6 +84,7 @@ pub(super) fn operations() -> Vec<DeviceOperation> {
                 E::OtherBrowser,
                 E::PasskeyRequired,
                 E::InvalidPasskey,
+                E::PasskeyMissing,
             ],
         ),
         signed(routes!(requests::lift_cooldown), &[]),
@@ -92,6 +93,15 @@ pub(super) fn operations() -> Vec<DeviceOperation> {
         signed(
             routes!(qr_sign_in::scan),
             &[E::SignInNotFound, E::UserInactive, E::TooManySignIns],
+        ),
+        signed(
+            routes!(device_authorization::enter),
+            &[
+                E::UserCodeNotFound,
+                E::UserInactive,
+                E::NoAccess,
+                E::TooManyCalls,
+            ],
         ),
         signed(routes!(own_devices::list), &[]),
         signed(

@@ -1,15 +1,16 @@
 //! The endpoints that applications call themselves: token, introspection, revocation, pushed requests, back-channel
-//! requests.
+//! requests, device authorization requests, receipts.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
-use axum::extract::{FromRequest, Request, State};
+use axum::extract::{FromRequest, Path, Request, State};
 use axum::http::header::{
     ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, PRAGMA, RETRY_AFTER,
     WWW_AUTHENTICATE,
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, RequestExt};
 use serde_json::json;
@@ -17,30 +18,55 @@ use serde_json::json;
 use crate::domain::Services;
 use crate::domain::operations::recent_requests::{self, RequestError};
 use crate::domain::operations::request_queue::Sender;
+use crate::domain::operations::traffic::admission::AdmittedRequest;
 use crate::domain::operations::traffic::rate_limits::keys::Network;
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::http::context::RequestOrigin;
 use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
+use crate::http::operations::measured_request::Waited;
 use crate::http::operations::rate_limits;
 use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::client_auth::basic;
 use crate::oidc::client_auth::{self, AuthenticatedClient, ClientAuthRequest, ClientEndpoint};
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::long_poll::Patience;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::request_parts::{named_client, parts_of};
 use crate::oidc::tokens::{Presented, PresentedText};
-use crate::oidc::{backchannel_authentication, grant, introspection, pushed_request, revocation};
+use crate::oidc::{
+    backchannel_authentication, device_authorization, grant, introspection, pushed_request,
+    receipts, revocation,
+};
 use assent_model::id::Did;
 
+/// The key set of receipts, which anyone may read.
+const RECEIPT_KEYS: &str = "/oidc/receipts/keys";
+/// Parameters with credentials. An address with one would be written to logs.
+const CREDENTIALS: [&str; 2] = ["client_secret", "client_assertion"];
+
 fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
+    if is_receipt(path) {
+        return Some(ClientEndpoint::Receipts);
+    }
     ClientEndpoint::ALL
         .into_iter()
+        .filter(|endpoint| *endpoint != ClientEndpoint::Receipts)
         .find(|endpoint| endpoint.path() == path)
 }
 
-/// A form that an application posted, with the application, which the form authenticates.
+/// Whether the path is that of one receipt.
+pub(crate) fn is_receipt(path: &str) -> bool {
+    let base = ClientEndpoint::Receipts.path();
+    let id = path
+        .strip_prefix(base)
+        .and_then(|rest| rest.strip_prefix('/'));
+    path != RECEIPT_KEYS && id.is_some_and(|id| !id.is_empty() && !id.contains('/'))
+}
+
+/// A form that an application posted, with the application, which the form authenticates. A request with GET has its
+/// parameters in the query, and its credentials in the `Authorization` header or in the certificate of the connection.
 pub(crate) struct AuthenticatedForm {
     client: AuthenticatedClient,
     parameters: Parameters,
@@ -49,6 +75,7 @@ pub(crate) struct AuthenticatedForm {
     accepts_jwt: bool,
     from: Network,
     headers: CredentialHeaders,
+    patience: Patience,
 }
 
 /// The headers of a request with which a client proves what it is.
@@ -72,6 +99,9 @@ impl CredentialHeaders {
     }
 }
 
+/// RFC 7240 section 2.
+const PREFER: &str = "prefer";
+
 /// The type of a signed introspection response (RFC 9701 section 5).
 const INTROSPECTION_JWT: &str = "application/token-introspection+jwt";
 
@@ -90,7 +120,13 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             .extract_parts_with_state::<Option<ClientCertificate>, _>(services)
             .await;
         let certificate = certificate.map_err(IntoResponse::into_response)?;
+        let query = match *request.method() {
+            Method::GET | Method::HEAD => Some(request.uri().query().unwrap_or("").to_owned()),
+            _ => None,
+        };
         let is_form = is_form(request.headers());
+        let admitted = request.extensions().get::<Arc<AdmittedRequest>>().cloned();
+        let patience = Patience::new(preferred_wait(request.headers()), admitted);
         let headers = CredentialHeaders::of(request.headers());
         let has_proof = !headers.proofs.is_empty();
         let accepted = request.headers().get_all(ACCEPT).iter();
@@ -103,15 +139,10 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             .await
             .map_err(IntoResponse::into_response)?;
         let called = async {
-            if !is_form {
-                let expected = "the body must be application/x-www-form-urlencoded".to_owned();
-                return Err(TokenError::InvalidRequest(expected));
-            }
-            let parameters = Parameters::parse(&body)
-                .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-            parameters
-                .refuse_repeated()
-                .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+            let parameters = match &query {
+                Some(query) => parameters_of_query(query)?,
+                None => parameters_of_form(is_form, &body)?,
+            };
             let call = ClientAuthRequest {
                 endpoint,
                 from,
@@ -125,7 +156,10 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 ClientEndpoint::Introspection | ClientEndpoint::Revocation => parameters
                     .get("token")
                     .and_then(|text| PresentedText::token(services, text)),
-                ClientEndpoint::PushedRequest | ClientEndpoint::Backchannel => None,
+                ClientEndpoint::PushedRequest
+                | ClientEndpoint::Backchannel
+                | ClientEndpoint::DeviceAuthorization
+                | ClientEndpoint::Receipts => None,
             };
             let authenticated = client_auth::authenticate(services, call, text).await;
             if let Err(error) = &authenticated {
@@ -147,12 +181,56 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 accepts_jwt,
                 from,
                 headers,
+                patience,
             })
         };
         called
             .await
             .map_err(|error| with_nonce(services, has_proof, error_response(services, &error)))
     }
+}
+
+fn parameters_of_form(is_form: bool, body: &[u8]) -> Result<Parameters, TokenError> {
+    if !is_form {
+        let expected = "the body must be application/x-www-form-urlencoded".to_owned();
+        return Err(TokenError::InvalidRequest(expected));
+    }
+    unrepeated_parameters(body)
+}
+
+/// Returns the parameters of a request with GET, which has no credentials in its address (RFC 6749 section 2.3.1).
+fn parameters_of_query(query: &str) -> Result<Parameters, TokenError> {
+    let parameters = unrepeated_parameters(query.as_bytes())?;
+    match CREDENTIALS.into_iter().find(|name| parameters.has(name)) {
+        Some(name) => Err(TokenError::InvalidRequest(format!(
+            "{name} must not be in the address; send it in the body, with POST"
+        ))),
+        None => Ok(parameters),
+    }
+}
+
+fn unrepeated_parameters(text: &[u8]) -> Result<Parameters, TokenError> {
+    let parameters =
+        Parameters::parse(text).map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+    parameters
+        .refuse_repeated()
+        .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+    Ok(parameters)
+}
+
+/// Returns the time that the client prefers to wait for the response (`Prefer: wait=30`, RFC 7240 section 4.3). The
+/// first such preference counts (section 2).
+fn preferred_wait(headers: &HeaderMap) -> Duration {
+    let lines = headers.get_all(PREFER).iter().map(text_of);
+    let seconds = lines
+        .flat_map(|line| line.split(','))
+        .find_map(|preference| {
+            let preference = preference.split(';').next().unwrap_or_default();
+            let (name, value) = preference.split_once('=')?;
+            let is_wait = name.trim().eq_ignore_ascii_case("wait");
+            is_wait.then(|| value.trim().trim_matches('"').parse().unwrap_or(0))
+        });
+    Duration::from_secs(seconds.unwrap_or(0))
 }
 
 /// Notes a request for the administrator of the application that it names. Failures of this server are not its own.
@@ -174,8 +252,8 @@ fn note(
             | TokenError::TooManyFailures(_)
             | TokenError::TooMany(_),
         ) => return,
-        // The usual result of a poll would replace the other requests.
-        Some(TokenError::AuthorizationPending) => return,
+        // The usual results of a poll would replace the other requests.
+        Some(TokenError::AuthorizationPending | TokenError::SlowDown) => return,
         // Nothing is stored for unknown applications.
         Some(TokenError::InvalidClient { reason, .. }) if *reason == basic::UNKNOWN => return,
         _ => {}
@@ -207,10 +285,18 @@ pub(crate) async fn token(
         parameters,
         presented,
         headers,
+        patience,
         ..
     } = called;
     let id = &client.application.id;
-    let exchanged = grant::exchange(&services, &client, &parameters, presented).await;
+    let exchanged = Box::pin(grant::exchange(
+        &services,
+        &client,
+        &parameters,
+        presented,
+        &patience,
+    ))
+    .await;
     let (endpoint, error) = (ClientEndpoint::Token, exchanged.as_ref().err());
     note(
         &services,
@@ -220,13 +306,16 @@ pub(crate) async fn token(
         &parameters,
         error,
     );
-    let response = match exchanged {
+    let mut response = match exchanged {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
         Err(error) => {
             log_rejection(id, endpoint, &error);
             error_response(&services, &error)
         }
     };
+    if patience.is_long() {
+        response.extensions_mut().insert(Waited);
+    }
     with_nonce(&services, client.proof.is_some(), response)
 }
 
@@ -242,17 +331,8 @@ pub(crate) async fn push(
         headers,
         ..
     } = called;
-    // A public application is not authenticated, so a request is limited like that of a login page, which it replaces.
-    if !client
-        .application
-        .settings
-        .application_type
-        .is_confidential()
-    {
-        let limit = &services.rate_limits.login_pages_per_ip;
-        if let Err(exhausted) = limit.count_call(&from, services.now()) {
-            return rate_limits::too_many_calls("pushed requests", exhausted);
-        }
+    if let Some(rejection) = rejection_of_public(&services, &client, from, "pushed requests") {
+        return rejection;
     }
     let id = &client.application.id;
     let pushed = pushed_request::push(&services, &client, &parameters).await;
@@ -308,6 +388,62 @@ pub(crate) async fn ask(
     }
 }
 
+/// `POST /oidc/device_authorization`
+pub(crate) async fn authorize_device(
+    State(services): State<Arc<Services>>,
+    RequestOrigin(origin): RequestOrigin,
+    called: AuthenticatedForm,
+) -> Response {
+    let AuthenticatedForm {
+        client,
+        parameters,
+        from,
+        headers,
+        ..
+    } = called;
+    if let Some(rejection) =
+        rejection_of_public(&services, &client, from, "device authorization requests")
+    {
+        return rejection;
+    }
+    let id = &client.application.id;
+    let accepted = device_authorization::accept(&services, &client, &parameters, origin).await;
+    let (endpoint, error) = (ClientEndpoint::DeviceAuthorization, accepted.as_ref().err());
+    note(
+        &services,
+        Some((id, Sender::Application)),
+        endpoint,
+        &headers,
+        &parameters,
+        error,
+    );
+    match accepted {
+        Ok(response) => never_stored(Json(response).into_response()),
+        Err(error) => {
+            log_rejection(id, endpoint, &error);
+            error_response(&services, &error)
+        }
+    }
+}
+
+/// Counts a request of a public application. It is not authenticated, so the request is limited like that of a login
+/// page, which it replaces. Returns the response to one too many.
+fn rejection_of_public(
+    services: &Services,
+    client: &AuthenticatedClient,
+    from: Network,
+    requests: &'static str,
+) -> Option<Response> {
+    let settings = &client.application.settings;
+    if settings.application_type.is_confidential() {
+        return None;
+    }
+    let limit = &services.rate_limits.login_pages_per_ip;
+    let counted = limit.count_call(&from, services.now());
+    let exhausted = counted.err()?;
+    Some(rate_limits::too_many_calls(requests, exhausted))
+}
+
 /// Writes a rejected request of an authenticated client to the log. Failures of this server have a log line of
 /// their own. Earlier rejections and those by a limit have none, because any client could flood the log with them.
 fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError) {
@@ -322,7 +458,9 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
         | TokenError::ExpiredToken
         | TokenError::AccessDenied(_)
         | TokenError::UnknownUser
+        | TokenError::UnknownReceipt
         | TokenError::InvalidBindingMessage(_)
+        | TokenError::ExpiredLoginHintToken
         | TokenError::UnauthorizedClient
         | TokenError::UnsupportedGrantType => {
             let (code, description) = (error.code(), error.to_string());
@@ -335,9 +473,14 @@ fn log_rejection(application: &Did, endpoint: ClientEndpoint, error: &TokenError
                     %application, error = code, description,
                     "back-channel request rejected"
                 ),
+                ClientEndpoint::DeviceAuthorization => tracing::info!(
+                    %application, error = code, description,
+                    "device authorization request rejected"
+                ),
                 ClientEndpoint::Token
                 | ClientEndpoint::Introspection
-                | ClientEndpoint::Revocation => tracing::info!(
+                | ClientEndpoint::Revocation
+                | ClientEndpoint::Receipts => tracing::info!(
                     %application, error = code, description,
                     "token request rejected"
                 ),
@@ -400,6 +543,18 @@ pub(crate) async fn revoke(
     }
 }
 
+/// `GET` and `POST /oidc/receipts/{id}`. Clients that authenticate in the body use POST.
+pub(crate) async fn receipt(
+    State(services): State<Arc<Services>>,
+    Path(id): Path<String>,
+    called: AuthenticatedForm,
+) -> Response {
+    match receipts::read(&services, &called.client, &id).await {
+        Ok(receipt) => never_stored(Json(receipt).into_response()),
+        Err(error) => error_response(&services, &error),
+    }
+}
+
 /// Returns the error response (RFC 6749 section 5.2).
 fn error_response(services: &Services, error: &TokenError) -> Response {
     let mut description = error.to_string();
@@ -411,6 +566,7 @@ fn error_response(services: &Services, error: &TokenError) -> Response {
             return rate_limits::too_many_calls("back-channel requests", *exhausted);
         }
         TokenError::InvalidClient { .. } => StatusCode::UNAUTHORIZED,
+        TokenError::UnknownReceipt => StatusCode::NOT_FOUND,
         TokenError::Busy => StatusCode::SERVICE_UNAVAILABLE,
         TokenError::Internal(cause) => {
             description = fault_in_words(services, "an application's request failed", cause);

@@ -7,7 +7,7 @@ use axum::response::Response;
 
 use crate::domain::Services;
 use crate::domain::operations::traffic::request_metrics::EndpointGroup;
-use crate::http::oidc::registration;
+use crate::http::oidc::{client_calls, registration};
 
 /// A request with a response that the metrics count.
 pub(crate) struct MeasuredRequest {
@@ -16,6 +16,10 @@ pub(crate) struct MeasuredRequest {
     /// of a file.
     begun: Option<Instant>,
 }
+
+/// Marks the response to a request that waited for an event, so that its time is not measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waited;
 
 impl MeasuredRequest {
     pub(crate) fn begin(uri: &Uri) -> Self {
@@ -26,7 +30,8 @@ impl MeasuredRequest {
     }
 
     pub(crate) fn end(self, services: &Services, response: &Response) {
-        let took = self.begun.map(|begun| begun.elapsed());
+        let waited = response.extensions().get::<Waited>().is_some();
+        let took = self.begun.filter(|_| !waited).map(|begun| begun.elapsed());
         let status = response.status().as_u16();
         services.metrics.requests.count(self.endpoint, status, took);
     }
@@ -37,6 +42,9 @@ fn endpoint(path: &str) -> EndpointGroup {
         "/oidc/auth" => EndpointGroup::Authorization,
         "/oidc/par" => EndpointGroup::PushedRequest,
         "/oidc/backchannel" => EndpointGroup::Backchannel,
+        "/oidc/device_authorization" => EndpointGroup::DeviceAuthorization,
+        // Only applications with back-channel requests have receipts.
+        path if client_calls::is_receipt(path) => EndpointGroup::Backchannel,
         "/oidc/token" => EndpointGroup::Token,
         "/oidc/token/introspection" => EndpointGroup::Introspection,
         "/oidc/token/revocation" => EndpointGroup::Revocation,
@@ -58,7 +66,7 @@ fn by_first_part(path: &str) -> EndpointGroup {
     match first {
         Some("sso") => EndpointGroup::Saml,
         Some("admin") if path.starts_with("/admin/api/v1/") => EndpointGroup::Administration,
-        Some("login" | "session" | "recover") => EndpointGroup::SignIn,
+        Some("login" | "session" | "recover" | "device") => EndpointGroup::SignIn,
         Some("authenticator") => EndpointGroup::Authenticator,
         Some(
             "applications" | "devices" | "sessions" | "consents" | "requests" | "activity"
@@ -86,6 +94,9 @@ mod tests {
         for (path, group) in [
             ("/oidc/token", EndpointGroup::Token),
             ("/oidc/auth", EndpointGroup::Authorization),
+            ("/oidc/receipts/x", EndpointGroup::Backchannel),
+            ("/oidc/receipts/keys", EndpointGroup::Discovery),
+            ("/oidc/receipts/", EndpointGroup::Other),
             ("/oidc/register", EndpointGroup::Registration),
             ("/oidc/register/did:key:x", EndpointGroup::Registration),
             ("/oidc/registered", EndpointGroup::Other),
@@ -94,6 +105,11 @@ mod tests {
             ("/admin/users", EndpointGroup::Other),
             ("/login/x/events", EndpointGroup::SignIn),
             ("/recover", EndpointGroup::SignIn),
+            ("/device", EndpointGroup::SignIn),
+            (
+                "/oidc/device_authorization",
+                EndpointGroup::DeviceAuthorization,
+            ),
             ("/authenticator/api/inbox", EndpointGroup::Authenticator),
             ("/", EndpointGroup::Portal),
             ("/devices/recovery-codes/x/decided", EndpointGroup::Portal),

@@ -339,6 +339,15 @@ fn every_page_in(language: Language) -> Vec<String> {
             link: text(),
             back: Some(back()),
         },
+        DevicePage {
+            layout: layout(),
+            code: Some(text()),
+            scan: Scan::new(
+                "https://id.example",
+                "/authenticator#device=WDJB-MJHT".to_owned()
+            ),
+            authenticator: text(),
+        },
         confirm(),
         error(),
         consent(),

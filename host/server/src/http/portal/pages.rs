@@ -551,8 +551,8 @@ pub struct RequesterCard {
     pub name: String,
     /// Since when the user stopped its requests.
     pub stopped_since: Option<PageTime>,
-    /// Until when a denial pauses its requests.
-    pub paused_until: Option<PageTime>,
+    /// Why its requests are paused, and until when.
+    pub paused_until: Option<(Message, PageTime)>,
     /// The form that stops its requests, unless they are stopped.
     pub stop: Option<ButtonForm>,
     /// The form that permits its requests again, if they are stopped or paused.

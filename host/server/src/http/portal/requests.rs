@@ -10,7 +10,7 @@ use super::pages::{PausedRequests, RequestRow, RequesterCard, RequestsPage, Tab}
 use super::tone::Tone;
 use super::words::PageTime;
 use crate::domain::InternalError;
-use crate::domain::portal::{self, Requester, RequesterStanding};
+use crate::domain::portal::{self, PauseReason, Requester, RequesterStanding};
 use crate::domain::sign_in::scope_words;
 use crate::http::page_error::PageError;
 use crate::http::portal::form_outcome::FormResult;
@@ -81,7 +81,9 @@ fn card(owner: &Owner, requester: Requester) -> Result<RequesterCard, InternalEr
     let form = |verb: &str| owner.form(&format!("/requests/{id}/{verb}"));
     let (since, until) = match standing {
         RequesterStanding::Permitted => (None, None),
-        RequesterStanding::PausedUntil(until) => (None, Some(PageTime::new(until))),
+        RequesterStanding::PausedUntil(until, reason) => {
+            (None, Some((pause_words(reason), PageTime::new(until))))
+        }
         RequesterStanding::StoppedSince(since) => (Some(PageTime::new(since)), None),
     };
     Ok(RequesterCard {
@@ -92,13 +94,20 @@ fn card(owner: &Owner, requester: Requester) -> Result<RequesterCard, InternalEr
         },
         permit: match standing {
             RequesterStanding::Permitted => None,
-            RequesterStanding::PausedUntil(_) | RequesterStanding::StoppedSince(_) => {
+            RequesterStanding::PausedUntil(..) | RequesterStanding::StoppedSince(_) => {
                 Some(form("permit")?)
             }
         },
         stopped_since: since,
         paused_until: until,
     })
+}
+
+const fn pause_words(reason: PauseReason) -> Message {
+    match reason {
+        PauseReason::Refused => Message::new("requests-paused-until"),
+        PauseReason::Unanswered => Message::new("requests-paused-unanswered"),
+    }
 }
 
 fn row(past: PastBackchannelRequest) -> RequestRow {

@@ -157,6 +157,7 @@ pub(super) fn activity_message(
         | Event::RefreshTokenReused => access_activity(entry.event, application()),
         Event::ApplicationCreated
         | Event::ApplicationRegistered
+        | Event::BackchannelResultAbandoned
         | Event::ApplicationDeleted
         | Event::MetadataApplied
         | Event::ClientSecretRotated
@@ -398,6 +399,8 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
         Event::ApplicationRegistered => {
             Message::new("activity-application-registered").message("application", application)
         }
+        Event::BackchannelResultAbandoned => Message::new("activity-backchannel-result-abandoned")
+            .message("application", application),
         Event::ApplicationDeleted => {
             Message::new("activity-application-deleted").message("application", application)
         }

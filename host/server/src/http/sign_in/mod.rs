@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod confirm;
 pub(crate) mod consent;
+pub(crate) mod device_authorization;
 pub(crate) mod login;
 pub(crate) mod qr_sign_in;
 pub(crate) mod session_end;

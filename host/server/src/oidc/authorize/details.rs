@@ -2,12 +2,13 @@
 
 use super::super::error::AuthorizeErrorCode;
 use super::super::parameters::Parameters;
+use super::super::requested_details;
 use super::checks::{CheckError, fail};
 use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
-use assent_model::authorization_details::requested::{AuthorizationDetails, RequestedDetails};
+use assent_model::authorization_details::requested::AuthorizationDetails;
 
-/// Reads and checks the parameter. A request without it has no details, and reads nothing.
+/// Reads and checks the parameter.
 ///
 /// # Errors
 /// If the database fails. The inner error is for the application.
@@ -16,21 +17,11 @@ pub(super) async fn read(
     application: &Application,
     parameters: &Parameters,
 ) -> Result<Result<AuthorizationDetails, CheckError>, InternalError> {
-    let Some(text) = parameters.get("authorization_details") else {
-        return Ok(Ok(AuthorizationDetails::default()));
-    };
-    let rejected = |error: &dyn std::fmt::Display| {
+    let checked = requested_details::read(services, application, parameters).await?;
+    Ok(checked.or_else(|error| {
         fail(
             AuthorizeErrorCode::InvalidAuthorizationDetails,
             error.to_string(),
         )
-    };
-    let requested = match RequestedDetails::parse(text) {
-        Ok(requested) => requested,
-        Err(error) => return Ok(rejected(&error)),
-    };
-    let registered = services.store.details_types(&requested.types()).await?;
-    let permitted = &application.settings.authorization_details_types;
-    let checked = requested.check(&registered, |name| permitted.contains(name));
-    Ok(checked.or_else(|error| rejected(&error)))
+    }))
 }

@@ -1,6 +1,6 @@
 //! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705). An application has one
-//! method, and the token endpoint accepts no other. Introspection and revocation also accept HTTP Basic from each
-//! application with a secret, because resource servers support no other method there.
+//! method, and the token endpoint accepts no other. Introspection, revocation and receipts also accept HTTP Basic
+//! from each application with a secret, because resource servers support no other method there.
 
 pub mod assertion;
 pub mod basic;
@@ -43,19 +43,25 @@ pub enum ClientEndpoint {
     PushedRequest,
     /// `/oidc/backchannel` (OpenID CIBA Core 1.0 section 7)
     Backchannel,
+    /// `/oidc/device_authorization` (RFC 8628)
+    DeviceAuthorization,
+    /// `/oidc/receipts/{id}`
+    Receipts,
 }
 
 impl ClientEndpoint {
     /// All endpoints.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Token,
         Self::Introspection,
         Self::Revocation,
         Self::PushedRequest,
         Self::Backchannel,
+        Self::DeviceAuthorization,
+        Self::Receipts,
     ];
 
-    /// The path.
+    /// The path; that of receipts is followed by the identifier of one.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Token => "/oidc/token",
@@ -63,6 +69,8 @@ impl ClientEndpoint {
             Self::Revocation => "/oidc/token/revocation",
             Self::PushedRequest => "/oidc/par",
             Self::Backchannel => "/oidc/backchannel",
+            Self::DeviceAuthorization => "/oidc/device_authorization",
+            Self::Receipts => "/oidc/receipts",
         }
     }
 
@@ -74,6 +82,8 @@ impl ClientEndpoint {
             Self::Revocation => "revocation_endpoint",
             Self::PushedRequest => "pushed_authorization_request_endpoint",
             Self::Backchannel => "backchannel_authentication_endpoint",
+            Self::DeviceAuthorization => "device_authorization_endpoint",
+            Self::Receipts => "receipts_endpoint",
         }
     }
 
@@ -85,10 +95,10 @@ impl ClientEndpoint {
     /// Whether an application with this method may use HTTP Basic.
     fn accepts_basic(self, method: ClientAuthMethod) -> bool {
         match self {
-            Self::Token | Self::PushedRequest | Self::Backchannel => {
+            Self::Token | Self::PushedRequest | Self::Backchannel | Self::DeviceAuthorization => {
                 method == ClientAuthMethod::ClientSecretBasic
             }
-            Self::Introspection | Self::Revocation => method.uses_secret(),
+            Self::Introspection | Self::Revocation | Self::Receipts => method.uses_secret(),
         }
     }
 }

@@ -142,6 +142,7 @@ pub async fn redeem(
         scope: grant.scopes.to_string(),
         authorization_details,
         session_state,
+        receipt_id: None,
     })
 }
 

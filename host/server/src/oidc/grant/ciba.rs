@@ -1,5 +1,6 @@
 //! `urn:openid:params:grant-type:ciba` (OpenID CIBA Core 1.0 sections 10.1 and 11): the client polls for the result of
-//! a back-channel request. An approval begins a session, which no browser has.
+//! a back-channel request. An approval begins a session, which no browser has. The tokens are the same if the server
+//! sends them (section 10.3).
 
 use std::time::Duration;
 
@@ -9,12 +10,17 @@ use crate::domain::approvals::channel;
 use crate::domain::approvals::channel::Asker;
 use crate::domain::claims::standard_claims;
 use crate::domain::claims::standard_claims::ClaimSubject;
+use crate::domain::operations::traffic::rate_limits::polls::PollIntervals;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
+use crate::domain::sign_in::access;
 use crate::domain::sign_in::access::{Access, signed_in_access};
 use crate::domain::{InternalError, Services, audit};
 use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
+use crate::oidc::grant::details;
+use crate::oidc::grant::long_poll;
+use crate::oidc::grant::long_poll::Patience;
 use crate::oidc::grant::new_tokens::{
     AccessDraft, REUSE_DETECTION, TokenResponse, issue_refresh, refresh_expiry,
 };
@@ -24,8 +30,9 @@ use assent_model::account::Account;
 use assent_model::application::{Application, GrantType};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
-use assent_model::authorization_details::granted::{DetailsSelection, GrantedDetails};
+use assent_model::authorization_details::granted::DetailsSelection;
 use assent_model::backchannel::BackchannelRequest;
+use assent_model::backchannel_delivery::DeliveryMode;
 use assent_model::claims_request::ClaimsRequest;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, BackchannelRequestId, ConsentId, FamilyId};
@@ -43,45 +50,127 @@ use assent_store::{
     BackchannelClaim, BackchannelGrant, ConsentGrant, NewSession, SignInRecord, TokenFamily,
 };
 
-const INVALID: TokenError =
-    TokenError::InvalidGrant("the auth_req_id is invalid, of another client or already used");
+const INVALID: TokenError = TokenError::InvalidGrant(
+    "the auth_req_id or device_code is invalid, of another client or already used",
+);
 
 /// The time after the expiry in which a client that polls may still learn of an approval just before it.
-const LATE: Duration = Duration::from_secs(60);
+pub(in crate::oidc) const LATE: Duration = Duration::from_secs(60);
 
 pub(super) async fn exchange(
     services: &Services,
     client: &AuthenticatedClient,
     parameters: &Parameters,
+    patience: &Patience,
 ) -> Result<TokenResponse, TokenError> {
-    if parameters.has("authorization_details") {
-        return Err(TokenError::InvalidAuthorizationDetails(
-            "a back-channel request has no authorization_details".to_owned(),
-        ));
+    // Section 11: a client to which the server sends its tokens may not fetch them.
+    if client.application.settings.backchannel_delivery.mode() == DeliveryMode::Push {
+        return Err(TokenError::UnauthorizedClient);
     }
-    let (request, approval) = find(services, client, parameters.required("auth_req_id")?).await?;
-    let now = services.now();
-    match approval.stage_at(now) {
-        stage if stage.is_waiting() => {
-            let polled = services
-                .rate_limits
-                .backchannel_polls
-                .count_poll(request.id, now);
-            Err(match polled {
-                Ok(()) => TokenError::AuthorizationPending,
-                Err(_) => TokenError::SlowDown,
-            })
+    let found = find(services, client, parameters.required("auth_req_id")?).await?;
+    let polling = Polling {
+        intervals: &services.rate_limits.backchannel_polls,
+        patience,
+    };
+    let requested = parameters.get("authorization_details");
+    result_of(services, client, found, requested, polling).await
+}
+
+/// How a client polls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Polling<'a> {
+    /// The times of the last polls.
+    pub intervals: &'a PollIntervals,
+    /// The time for which this one may wait.
+    pub patience: &'a Patience,
+}
+
+/// Returns the tokens of an approved request, or the error of its state.
+pub(super) async fn result_of(
+    services: &Services,
+    client: &AuthenticatedClient,
+    (request, approval): (BackchannelRequest, Approval),
+    requested_details: Option<&str>,
+    Polling {
+        intervals,
+        patience,
+    }: Polling<'_>,
+) -> Result<TokenResponse, TokenError> {
+    let mut approval = approval;
+    if approval.stage_at(services.now()).is_waiting() {
+        intervals
+            .count_poll(request.id, services.now())
+            .map_err(|_| TokenError::SlowDown)?;
+        approval = long_poll::decided(services, &request, approval, patience)
+            .await?
+            .ok_or(INVALID)?;
+        if approval.stage_at(services.now()).is_waiting() {
+            // The client waits for the interval after this response.
+            intervals.note_answer(request.id, services.now());
+            return Err(TokenError::AuthorizationPending);
         }
+    }
+    let authentication = decision(&request, &approval, services.now())?;
+    // Each attempt calls the plugins. A client that polls once at a time never reaches this limit.
+    let _place = services
+        .rate_limits
+        .backchannel_claims
+        .hold(request.id)
+        .ok_or(TokenError::SlowDown)?;
+    let approved = (approval.id, authentication);
+    grant(
+        services,
+        client,
+        &request,
+        approved,
+        TokenRecipient::Poll(requested_details),
+    )
+    .await
+}
+
+/// Returns the authentication of an approved request.
+///
+/// # Errors
+/// [`TokenError::AuthorizationPending`], [`TokenError::ExpiredToken`] or [`TokenError::AccessDenied`].
+pub(in crate::oidc) fn decision(
+    request: &BackchannelRequest,
+    approval: &Approval,
+    now: Timestamp,
+) -> Result<Authentication, TokenError> {
+    match approval.stage_at(now) {
+        stage if stage.is_waiting() => Err(TokenError::AuthorizationPending),
         ApprovalStage::Expired => Err(TokenError::ExpiredToken),
         ApprovalStage::Approved { .. } if now >= request.expires_at + LATE => {
             Err(TokenError::ExpiredToken)
         }
-        ApprovalStage::Approved { by, at } => {
-            let authentication = by.authentication(at);
-            grant(services, client, &request, approval.id, authentication).await
-        }
+        ApprovalStage::Approved { by, at } => Ok(by.authentication(at)),
+        ApprovalStage::Failed(_) => Err(TokenError::AccessDenied(
+            "the user typed wrong digits too often",
+        )),
         _ => Err(TokenError::AccessDenied(
             "the user denied the request in the authenticator",
+        )),
+    }
+}
+
+/// Returns the request with those of its scopes that the application may still have. The user approved the others too,
+/// but an administrator took them from the application since then.
+fn with_current_scopes(
+    application: &Application,
+    request: &BackchannelRequest,
+) -> Result<BackchannelRequest, TokenError> {
+    let settings = &application.settings;
+    let mut scopes = request.scopes.both(&settings.scopes);
+    if !settings.grant_types.contains(&GrantType::RefreshToken) {
+        scopes = scopes.without(Scope::OfflineAccess);
+    }
+    match scopes.has(Scope::OpenId) {
+        true => Ok(BackchannelRequest {
+            scopes,
+            ..request.clone()
+        }),
+        false => Err(TokenError::AccessDenied(
+            "the application may not use the scope openid any more",
         )),
     }
 }
@@ -99,7 +188,7 @@ async fn find(
         .backchannel_request(id)
         .await
         .map_err(InternalError::from)?
-        .filter(|found| found.digest == token.digest())
+        .filter(|found| found.digest == token.digest() && found.entered_code.is_none())
         .ok_or(INVALID)?;
     let application = &client.application.id;
     if found.application != *application {
@@ -129,25 +218,57 @@ struct ApprovedUser {
     subject: String,
 }
 
+/// How the application receives the tokens.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::oidc) enum TokenRecipient<'a> {
+    /// In the response to its poll, with the `authorization_details` of that.
+    Poll(Option<&'a str>),
+    /// The server sends them for this `auth_req_id`.
+    Push(&'a str),
+}
+
+impl TokenRecipient<'_> {
+    /// Returns the granted authorization details that the tokens have.
+    fn details(
+        self,
+        application: &Application,
+        request: &BackchannelRequest,
+    ) -> Result<DetailsSelection, TokenError> {
+        let requested = match self {
+            Self::Poll(requested) => requested,
+            Self::Push(_) => None,
+        };
+        details::selection(application, &request.details.granted(), requested)
+    }
+}
+
 /// Checks the user again, claims the request, and issues the tokens.
-async fn grant(
+pub(in crate::oidc) async fn grant(
     services: &Services,
     client: &AuthenticatedClient,
     request: &BackchannelRequest,
-    approval: ApprovalId,
-    authentication: Authentication,
+    (approval, authentication): (ApprovalId, Authentication),
+    recipient: TokenRecipient<'_>,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
+    let request = &with_current_scopes(application, request)?;
+    let details = recipient.details(application, request)?;
     let approved = approved_user(services, application, request, authentication).await?;
     // The plugins run before the claim, so that a plugin that fails does not end the request.
-    let claims = id_token_claims(services, application, request, &approved).await?;
+    let signed_in = &approved.signed_in;
+    let subject = ClaimSubject {
+        application,
+        user: &signed_in.user,
+        account: &approved.account,
+        scopes: &request.scopes,
+        authentication: Some(&signed_in.session.authentication),
+        sub: &approved.subject,
+        requested: &ClaimsRequest::default().id_token,
+    };
+    let claims = id_token_claims(services, request, &subject, &signed_in.session.sid).await?;
     let now = services.now();
     let lifetime = services.settings.lifetimes.access_token.get();
-    let is_offline = request.scopes.has(Scope::OfflineAccess)
-        && application
-            .settings
-            .grant_types
-            .contains(&GrantType::RefreshToken);
+    let is_offline = request.scopes.has(Scope::OfflineAccess);
     let refresh_expiry = match is_offline {
         true => refresh_expiry(services, now),
         false => None,
@@ -168,6 +289,7 @@ async fn grant(
     let grant = BackchannelGrant {
         retain_until: last_refresh + lifetime + REUSE_DETECTION,
         proof: client.proof.map(|proof| proof.claim),
+        is_pushed: matches!(recipient, TokenRecipient::Push(_)),
         ..grant
     };
     let claimed = services
@@ -185,20 +307,61 @@ async fn grant(
         application = %application.id, request = %request.id, user = %session.user_id, session = %session.id,
         "back-channel sign-in completed"
     );
+    let tokens = FirstTokens {
+        approval,
+        family,
+        epoch,
+        refresh_expiry,
+        details,
+    };
+    issue(services, client, request, tokens, claims, recipient).await
+}
+
+/// The first tokens of a grant.
+struct FirstTokens {
+    /// The approval, whose receipt the response names.
+    approval: ApprovalId,
+    family: FamilyId,
+    epoch: u32,
+    /// The expiry of the refresh token, if there is one.
+    refresh_expiry: Option<Timestamp>,
+    details: DetailsSelection,
+}
+
+/// Issues the first tokens of a grant. A repeated call issues equivalent ones.
+async fn issue(
+    services: &Services,
+    client: &AuthenticatedClient,
+    request: &BackchannelRequest,
+    tokens: FirstTokens,
+    mut claims: Map<String, Value>,
+    recipient: TokenRecipient<'_>,
+) -> Result<TokenResponse, TokenError> {
+    let application = &client.application;
+    let lifetime = services.settings.lifetimes.access_token.get();
+    let FirstTokens {
+        approval,
+        family,
+        epoch,
+        refresh_expiry,
+        details,
+    } = tokens;
     let source = TokenSource::Family(FamilyTokenSource {
         family,
         counter: 0,
         track_use_until: None,
     });
-    let rights = (
-        TokenScopes::Oidc(request.scopes.clone()),
-        DetailsSelection::NONE,
-    );
+    let rights = (TokenScopes::Oidc(request.scopes.clone()), details);
     let access_token =
         AccessDraft::new(services, lifetime).issue(services, client, source, rights, epoch)?;
     let refresh_token = refresh_expiry
         .map(|expires_at| issue_refresh(services, client, family, 0, epoch, expires_at))
         .transpose()?;
+    if let TokenRecipient::Push(auth_req_id) = recipient {
+        let refresh_token = refresh_token.as_ref().map(Secret::expose);
+        id_token::set_push_claims(&mut claims, application, auth_req_id, refresh_token);
+    }
+    let receipts = !services.settings.receipts.retention.is_zero();
     let session_state = id_token::session_state(application, &claims);
     let id_token = id_token::issue(services, application, claims, access_token.expose()).await?;
     Ok(TokenResponse {
@@ -208,9 +371,65 @@ async fn grant(
         id_token: Some(id_token),
         refresh_token: refresh_token.map(|token| token.expose().to_owned()),
         scope: request.scopes.to_string(),
-        authorization_details: None,
+        authorization_details: details::elements(&request.details.granted(), details),
         session_state,
+        receipt_id: receipts.then(|| approval.to_string()),
     })
+}
+
+/// Issues the tokens of a request again that was claimed for the server to send them, because the application has not
+/// confirmed them. `None` if the application has used the refresh token, so that it has received them.
+///
+/// # Errors
+/// [`TokenError::AccessDenied`] if the grant or the access of the user has ended since. Otherwise if a plugin, a key or
+/// the database fails.
+pub(in crate::oidc) async fn issue_again(
+    services: &Services,
+    client: &AuthenticatedClient,
+    (request, approval): (&BackchannelRequest, ApprovalId),
+    family: FamilyId,
+    auth_req_id: &str,
+) -> Result<Option<TokenResponse>, TokenError> {
+    const ENDED: TokenError = TokenError::AccessDenied("the access of the application ended");
+    let application = &client.application;
+    let request = &with_current_scopes(application, request)?;
+    let recipient = TokenRecipient::Push(auth_req_id);
+    let state = services
+        .store
+        .family_state(family, None)
+        .await
+        .map_err(InternalError::from)?
+        .filter(|state| state.is_open && state.is_in_session)
+        .ok_or(ENDED)?;
+    if state.counter > 0 {
+        return Ok(None);
+    }
+    let holder = access::holder_of(services, &state).await?.ok_or(ENDED)?;
+    let context = &state.family.context;
+    let subject = ClaimSubject {
+        application,
+        user: &holder.user,
+        account: &holder.account,
+        scopes: &request.scopes,
+        authentication: Some(&context.authentication),
+        sub: &standard_claims::subject_of(services, application, &holder.user)?,
+        requested: &ClaimsRequest::default().id_token,
+    };
+    let claims = id_token_claims(services, request, &subject, &context.sid).await?;
+    let is_offline = request.scopes.has(Scope::OfflineAccess);
+    let tokens = FirstTokens {
+        approval,
+        family,
+        epoch: state.epoch,
+        refresh_expiry: match is_offline {
+            true => refresh_expiry(services, state.family.created_at),
+            false => None,
+        },
+        details: recipient.details(application, request)?,
+    };
+    issue(services, client, request, tokens, claims, recipient)
+        .await
+        .map(Some)
 }
 
 /// Returns the user who approved, with a new session and the account in the application.
@@ -250,28 +469,12 @@ async fn approved_user(
 /// Returns the claims of the ID token, except those that its issue determines.
 async fn id_token_claims(
     services: &Services,
-    application: &Application,
     request: &BackchannelRequest,
-    approved: &ApprovedUser,
+    subject: &ClaimSubject<'_>,
+    sid: &str,
 ) -> Result<Map<String, Value>, TokenError> {
-    let ApprovedUser {
-        signed_in,
-        account,
-        subject: sub,
-        ..
-    } = approved;
-    let authentication = &signed_in.session.authentication;
-    let requested = ClaimsRequest::default();
-    let subject = ClaimSubject {
-        application,
-        user: &signed_in.user,
-        account,
-        scopes: &request.scopes,
-        authentication: Some(authentication),
-        sub,
-        requested: &requested.id_token,
-    };
-    let mapped = standard_claims::map(services, subject, Sink::IdToken).await;
+    let application = subject.application;
+    let mapped = standard_claims::map(services, *subject, Sink::IdToken).await;
     let mapped = mapped.map_err(|failure| match &failure.kind {
         MapFailureKind::Deny(reason) => {
             tracing::info!(
@@ -289,14 +492,10 @@ async fn id_token_claims(
             TokenError::Internal(InternalError::Plugin(detail))
         }
     })?;
-    let sid = standard_claims::sid_of(services, application, &signed_in.session.sid)?;
+    let sid = standard_claims::sid_of(services, application, sid)?;
+    let how = subject.authentication.ok_or(INVALID)?;
     Ok(id_token::with_sign_in(
-        services,
-        mapped,
-        &subject,
-        authentication,
-        &sid,
-        None,
+        services, mapped, subject, how, &sid, None,
     ))
 }
 
@@ -351,7 +550,7 @@ fn new_grant(
                 claims: ClaimsRequest::default(),
                 purpose: SignInPurpose::Application,
                 dpop_key: None,
-                authorization_details: GrantedDetails::default(),
+                authorization_details: request.details.granted(),
             },
             created_at: now,
         },
@@ -382,5 +581,6 @@ fn new_grant(
         },
         retain_until: now,
         proof: None,
+        is_pushed: false,
     }
 }

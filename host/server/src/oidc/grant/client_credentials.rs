@@ -95,6 +95,7 @@ fn issue(
         scope: granted.to_string(),
         authorization_details: None,
         session_state: None,
+        receipt_id: None,
     })
 }
 

@@ -1,9 +1,11 @@
 //! The grants of the token endpoint, in one file each.
 
 pub mod authorization_code;
-mod ciba;
+pub(in crate::oidc) mod ciba;
 mod client_credentials;
 pub mod details;
+mod device_code;
+pub mod long_poll;
 pub mod new_tokens;
 mod refresh_token;
 
@@ -15,9 +17,10 @@ use crate::domain::Services;
 use assent_model::application::GrantType;
 use assent_telemetry::SPANS;
 
+use long_poll::Patience;
 use new_tokens::TokenResponse;
 
-/// Serves a token request of an authenticated client.
+/// Serves a token request of an authenticated client. `patience`: the time for which it may wait for a decision.
 ///
 /// # Errors
 /// [`TokenError`] if the request is not valid or the server fails.
@@ -27,6 +30,7 @@ pub async fn exchange(
     client: &AuthenticatedClient,
     parameters: &Parameters,
     presented: Option<Presented>,
+    patience: &Patience,
 ) -> Result<TokenResponse, TokenError> {
     let requested = parameters.required("grant_type")?;
     let grant_type = GrantType::parse(requested);
@@ -50,7 +54,10 @@ pub async fn exchange(
         GrantType::ClientCredentials => {
             client_credentials::exchange(services, client, parameters).await
         }
-        GrantType::Ciba => ciba::exchange(services, client, parameters).await,
+        GrantType::Ciba => ciba::exchange(services, client, parameters, patience).await,
+        GrantType::DeviceCode => {
+            device_code::exchange(services, client, parameters, patience).await
+        }
     }
 }
 
@@ -62,6 +69,6 @@ pub fn presented(services: &Services, parameters: &Parameters) -> Option<Present
         GrantType::RefreshToken => {
             PresentedText::refresh(services, parameters.get("refresh_token")?)
         }
-        GrantType::ClientCredentials | GrantType::Ciba => None,
+        GrantType::ClientCredentials | GrantType::Ciba | GrantType::DeviceCode => None,
     }
 }

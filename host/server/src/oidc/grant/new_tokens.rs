@@ -37,6 +37,9 @@ pub struct TokenResponse {
     /// defines the member in the authentication response. This server does not implement session management.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) session_state: Option<String>,
+    /// The identifier of the receipt of an approved back-channel request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) receipt_id: Option<String>,
 }
 
 /// An access token before its issue, without its number in its family, which the store assigns.

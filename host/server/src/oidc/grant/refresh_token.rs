@@ -145,6 +145,7 @@ pub(super) async fn exchange(
         scope: scopes.to_string(),
         authorization_details: details::elements(granted, details),
         session_state,
+        receipt_id: None,
     })
 }
 

@@ -13,6 +13,8 @@ use crate::keys::client::SYMMETRIC;
 use crate::keys::jws_verifier::ASYMMETRIC;
 use assent_model::application::GrantType;
 use assent_model::application_type::ApplicationType;
+use assent_model::backchannel::BackchannelBinding;
+use assent_model::backchannel_delivery::DeliveryMode;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::key::SigningAlgorithm;
 
@@ -21,12 +23,17 @@ type Result<T> = std::result::Result<T, RegistrationError>;
 /// The deepest nesting of a document.
 const DEEPEST: usize = 16;
 /// The grant types with which an application may register itself. An administrator grants others.
-const GRANT_TYPES: [GrantType; 2] = [GrantType::AuthorizationCode, GrantType::RefreshToken];
+const GRANT_TYPES: [GrantType; 3] = [
+    GrantType::AuthorizationCode,
+    GrantType::RefreshToken,
+    GrantType::DeviceCode,
+];
 /// The method of RFC 8705 section 2.2.
 pub(super) const SELF_SIGNED: &str = "self_signed_tls_client_auth";
 /// The method of RFC 8705 section 2.1.
 pub(super) const OF_AUTHORITY: &str = "tls_client_auth";
 const ASSERTION_ALGORITHM: &str = "token_endpoint_auth_signing_alg";
+const USER_CODE: &str = "backchannel_user_code_parameter";
 
 /// The request that sends the metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,7 +152,7 @@ pub fn request_of(
         });
         set(name, json!(uris));
     }
-    set("grant_types", json!(grant_types(&metadata)?));
+    set("grant_types", json!(grant_types(&metadata, purpose)?));
     set("token_endpoint_auth_method", json!(method.setting()));
     for name in [
         "authorization_signed_response_alg",
@@ -159,6 +166,9 @@ pub fn request_of(
         "client_uri",
     ] {
         set(name, json!(metadata.text(name)?));
+    }
+    for (name, value) in delivery(&metadata)? {
+        set(name, json!(value));
     }
     set("contacts", json!(metadata.texts("contacts")?));
     for (name, algorithm) in own_algorithms(&metadata, method)? {
@@ -179,6 +189,9 @@ pub fn request_of(
     }
     for (name, value) in requirements(&metadata, purpose)? {
         set(name, json!(value));
+    }
+    for (name, value) in backchannel_requests(&metadata, purpose)? {
+        set(name, value);
     }
     for (name, value) in keys(&metadata, method)? {
         set(name, value);
@@ -249,25 +262,59 @@ fn type_and_method<'a>(metadata: &Metadata<'a>) -> Result<(ApplicationType, Meta
     }
 }
 
-fn grant_types(metadata: &Metadata<'_>) -> Result<Vec<&'static str>> {
+/// Returns how the application receives the results of its back-channel requests (OpenID CIBA Core 1.0 section 4). A
+/// client that polls needs no address.
+fn delivery<'a>(metadata: &Metadata<'a>) -> Result<[(&'static str, Option<&'a str>); 2]> {
+    const MODE: &str = "backchannel_token_delivery_mode";
+    const ENDPOINT: &str = "backchannel_client_notification_endpoint";
+    let modes = DeliveryMode::ALL.map(DeliveryMode::as_str);
+    let poll = DeliveryMode::Poll.as_str();
+    let mode = metadata.text(MODE)?.unwrap_or(poll);
+    if !modes.contains(&mode) {
+        let expected = format!("expected one of {}", modes.join(", "));
+        return Err(RegistrationError::of_member(MODE, &expected));
+    }
+    let endpoint = metadata.text(ENDPOINT)?.filter(|_| mode != poll);
+    Ok([(MODE, Some(mode)), (ENDPOINT, endpoint)])
+}
+
+/// Returns the grant types. An update may name those that an administrator granted; others would be an additional right.
+fn grant_types(metadata: &Metadata<'_>, purpose: MetadataUse) -> Result<Vec<&'static str>> {
     const GRANTS: &str = "grant_types";
     const RESPONSES: &str = "response_types";
     let code = GrantType::AuthorizationCode.as_str();
+    let ciba = GrantType::Ciba.as_str();
     let named = metadata.texts(GRANTS)?.unwrap_or_else(|| vec![code]);
-    let known = |name: &&str| GRANT_TYPES.iter().find(|known| known.as_str() == *name);
+    let permitted = match purpose {
+        MetadataUse::Registration => &GRANT_TYPES[..],
+        MetadataUse::Update => &GrantType::ALL[..],
+    };
+    let known = |name: &&str| permitted.iter().find(|known| known.as_str() == *name);
     let grants: Option<Vec<&'static str>> = named
         .iter()
         .map(|name| known(name).map(|known| known.as_str()))
         .collect();
+    let device = GrantType::DeviceCode.as_str();
     let grants = grants
-        .filter(|grants| grants.contains(&code))
+        .filter(|grants| {
+            let of_users = [&code, &ciba, &device];
+            of_users.iter().any(|one| grants.contains(one))
+        })
         .ok_or_else(|| {
-            let expected = "expected authorization_code, or authorization_code and refresh_token";
+            let expected = "expected authorization_code, urn:ietf:params:oauth:grant-type:device_code, or both, with \
+                            or without refresh_token";
             RegistrationError::of_member(GRANTS, expected)
         })?;
-    match metadata.texts(RESPONSES)?.as_deref() {
-        None | Some(["code"]) => Ok(grants),
-        Some(_) => Err(RegistrationError::of_member(RESPONSES, "expected code")),
+    match (
+        metadata.texts(RESPONSES)?.as_deref(),
+        grants.contains(&code),
+    ) {
+        (None, _) | (Some(["code"]), true) | (Some([]), false) => Ok(grants),
+        (Some(_), true) => Err(RegistrationError::of_member(RESPONSES, "expected code")),
+        (Some(_), false) => Err(RegistrationError::of_member(
+            RESPONSES,
+            "expected an empty list without the grant type authorization_code",
+        )),
     }
 }
 
@@ -294,6 +341,36 @@ fn requirements(
         }
     }
     Ok(all)
+}
+
+/// Returns the members about back-channel requests (OpenID CIBA Core 1.0 section 4) and how users connect them with the
+/// application. An update neither ends the signature of requests nor changes the binding, because both are requirements.
+/// An administrator sets the longest expiry.
+fn backchannel_requests(
+    metadata: &Metadata<'_>,
+    purpose: MetadataUse,
+) -> Result<Vec<(&'static str, Value)>> {
+    const ALGORITHM: &str = "backchannel_authentication_request_signing_alg";
+    const BINDING: &str = "backchannel_binding";
+    let mut members = Vec::new();
+    if metadata.flag(USER_CODE)? == Some(true) {
+        let expected = "expected false: the server does not support user_code";
+        return Err(RegistrationError::of_member(USER_CODE, expected));
+    }
+    if let Some(algorithm) = metadata.text(ALGORITHM)? {
+        if !ASYMMETRIC.contains(&algorithm) {
+            let expected = format!("expected one of {}", ASYMMETRIC.join(", "));
+            return Err(RegistrationError::of_member(ALGORITHM, &expected));
+        }
+        members.push((ALGORITHM, json!(algorithm)));
+    }
+    if let (Some(text), MetadataUse::Registration) = (metadata.text(BINDING)?, purpose) {
+        let binding = BackchannelBinding::parse(text).ok_or_else(|| {
+            RegistrationError::of_member(BINDING, "expected shown, typed or none")
+        })?;
+        members.push((BINDING, json!(binding)));
+    }
+    Ok(members)
 }
 
 /// Returns the members about the application's keys.
@@ -380,6 +457,9 @@ fn without_setting(metadata: &Metadata<'_>) -> Result<Map<String, Value>> {
         && SYMMETRIC.contains(&algorithm)
     {
         members.insert(ASSERTION_ALGORITHM.to_owned(), json!(algorithm));
+    }
+    if let Some(flag) = metadata.flag(USER_CODE)? {
+        members.insert(USER_CODE.to_owned(), json!(flag));
     }
     for name in ["sector_identifier_uri", "software_statement"] {
         if let Some(text) = metadata.text(name)? {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::metadata::{OF_AUTHORITY, SELF_SIGNED};
 use crate::domain::Services;
 use crate::domain::admin::ClientDocument;
-use assent_model::application::{Application, SubjectType};
+use assent_model::application::{Application, GrantType, SubjectType};
 use assent_model::application_type::ApplicationType;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_auth::{CertificateIdentity, ClientAuthentication};
@@ -13,7 +13,7 @@ use assent_model::client_registration::ClientRegistration;
 use assent_model::secret::Secret;
 
 /// The members of the admin API that are metadata of the same name, if they are not null.
-const SAME: [&str; 26] = [
+const SAME: [&str; 30] = [
     "redirect_uris",
     "post_logout_redirect_uris",
     "grant_types",
@@ -22,6 +22,8 @@ const SAME: [&str; 26] = [
     "request_uris",
     "require_signed_request_object",
     "request_object_signing_alg",
+    "backchannel_authentication_request_signing_alg",
+    "backchannel_binding",
     "token_endpoint_auth_signing_alg",
     "id_token_signed_response_alg",
     "authorization_signed_response_alg",
@@ -40,6 +42,8 @@ const SAME: [&str; 26] = [
     "require_pushed_authorization_requests",
     "tls_client_certificate_bound_access_tokens",
     "dpop_bound_access_tokens",
+    "backchannel_token_delivery_mode",
+    "backchannel_client_notification_endpoint",
 ];
 
 /// Returns all metadata of an application. Only a response to the request that created a secret has it.
@@ -64,6 +68,11 @@ pub(super) fn metadata_of(
             }
         }
     }
+    // Without back-channel requests the default mode says nothing.
+    let delivers = settings.grant_types.contains(&GrantType::Ciba);
+    if !delivers && settings.backchannel_delivery.is_poll() {
+        metadata.remove("backchannel_token_delivery_mode");
+    }
     let issued_at = registration.source.registered_at.seconds();
     let subject_type = match settings.subject_type {
         SubjectType::Public => "public",
@@ -73,13 +82,15 @@ pub(super) fn metadata_of(
         ApplicationType::Web | ApplicationType::Spa => "web",
         ApplicationType::Native => "native",
     };
+    let has_code = settings.grant_types.contains(&GrantType::AuthorizationCode);
+    let response_types: &[&str] = if has_code { &["code"] } else { &[] };
     for (name, value) in [
         ("client_id", json!(application.id.as_str())),
         ("client_id_issued_at", json!(issued_at)),
         ("client_name", json!(application.name)),
         ("application_type", json!(application_type)),
         ("token_endpoint_auth_method", json!(method_of(application))),
-        ("response_types", json!(["code"])),
+        ("response_types", json!(response_types)),
         ("scope", json!(settings.scopes.to_string())),
         ("subject_type", json!(subject_type)),
         (

@@ -78,6 +78,11 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "backchannel_requests",
         "an approval may have been used after the backup",
     ),
+    empty("backchannel_deliveries", "the requests ended"),
+    empty(
+        "device_authorizations",
+        "a code may have been entered after the backup",
+    ),
     empty(
         "caller_checks",
         "an approval may have been used after the backup",

@@ -4,6 +4,7 @@ use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::approvals::{cooldown, delivery, receipts, report, request};
+use crate::tables::backchannel::{deliveries, withdrawal};
 use crate::tables::devices;
 use crate::tables::devices::{locks, passkeys};
 use crate::{Result, Store, audit};
@@ -146,7 +147,7 @@ async fn record_answer(
     locks::lock_device(db, device).await?;
     lock_user_of(db, id, now).await?;
     // A report keeps the state of a request that ended before, because the page shows that state already.
-    let counted: Option<(String, String)> = sql::query_as(sql::statement!(
+    let counted: Option<(String, String, Option<String>)> = sql::query_as(sql::statement!(
         "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
                               decided_at = $3, device_id = $4, amr = $5, reported = $6
          WHERE id = $1 AND reported = 0 AND expires_at > $3
@@ -156,7 +157,7 @@ async fn record_answer(
                        WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
            AND ",
         MAY_SIGN_IN,
-        " RETURNING user_id, kind"
+        " RETURNING user_id, kind, application_id"
     ))
     .bind(id.to_string())
     .bind(state)
@@ -166,7 +167,7 @@ async fn record_answer(
     .bind(report.is_some())
     .fetch_optional(&mut *db)
     .await?;
-    let Some((user, kind)) = counted else {
+    let Some((user, kind, application)) = counted else {
         return Ok(AnswerOutcome::Late);
     };
     delivery::approval_ended(db, &id.to_string()).await?;
@@ -175,9 +176,15 @@ async fn record_answer(
         end_reported(db, &user, &kind, device, now).await?;
         report::insert(db, report, &user, device, now).await?;
     }
-    // A denial pauses the application that asked, and no request of others.
-    let is_backchannel = kind == RequestKind::Backchannel.as_str();
+    // A denial pauses the application that asked, and no request of others. The user began the request of a device.
+    let is_backchannel = [RequestKind::Backchannel, RequestKind::DeviceAuthorization]
+        .iter()
+        .any(|one| one.as_str() == kind);
     if is_backchannel && report.is_none() {
+        if let (false, Some(application)) = (is_approved, &application) {
+            withdrawal::withdraw_pending(db, &user, application, now).await?;
+        }
+        deliveries::decided(db, id, now).await?;
         record_evidence(db, note, now).await?;
         return Ok(AnswerOutcome::Counted);
     }

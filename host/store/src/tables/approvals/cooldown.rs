@@ -258,13 +258,19 @@ pub(crate) async fn lift(
 }
 
 /// Releases the held requests of a user without a running cooldown, so that any instance sends them at once. The user
-/// is locked.
+/// is locked. A request of an application stays, if the user refused another one of it after this one.
 pub(crate) async fn release_held(db: &mut Connection, user: &str, now: Timestamp) -> Result<()> {
     let released: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET user_id = held_for, held_for = NULL
          WHERE held_for = $1 AND state = 'requested' AND expires_at > $2
            AND NOT EXISTS (SELECT 1 FROM approval_cooldowns AS pause
                            WHERE pause.user_id = $1 AND pause.cooldown_until > $2)
+           AND NOT (kind = 'backchannel'
+                    AND EXISTS (SELECT 1 FROM approvals AS refused
+                                WHERE refused.named_user = $1 AND refused.kind = 'backchannel'
+                                  AND refused.application_id = approvals.application_id
+                                  AND refused.decided_at >= approvals.requested_at
+                                  AND (refused.state IN ('denied', 'reported') OR refused.reported = 1)))
          RETURNING id",
     )
     .bind(user.to_owned())

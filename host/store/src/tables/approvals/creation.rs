@@ -8,11 +8,14 @@ use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql::Connection;
 use crate::engine::{deferred, sql};
 use crate::tables::administration::action_approvals;
+use crate::tables::approvals::limit::RequestLimit;
 use crate::tables::approvals::request::{
     ApprovalRequest, RefusedRequest, UnexpiredRequest, lock_and_read, subjects,
 };
 use crate::tables::approvals::{conflict, delivery, dispatch, limit, repeat};
-use crate::tables::backchannel::{choices, request as backchannel};
+use crate::tables::backchannel::{
+    choices, deliveries, device_authorization, request as backchannel,
+};
 use crate::tables::caller_checks;
 use crate::{Result, Store, StoreError, audit};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
@@ -33,6 +36,9 @@ pub enum RequestOutcome {
     NotOpen,
     /// Too many requests of the name or user are unexpired, so this one was rejected. See [`Store::refuse_request`].
     TooMany,
+    /// Another unexpired request of the user has the digits that the application chose for its back-channel request.
+    /// Nothing was stored.
+    NumberTaken,
 }
 
 impl RequestOutcome {
@@ -93,9 +99,13 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     let number = match limit::free_number(&unexpired, request) {
         Ok(number) => number,
         Err(limit) => {
+            let is_taken = request.backchannel.is_some() && limit == RequestLimit::Numbers;
             let limit = limit.as_str();
             tracing::info!(limit, "approval request rejected by a limit");
-            return reject(db, &unexpired, request).await;
+            return match is_taken {
+                true => Ok(RequestOutcome::NumberTaken),
+                false => reject(db, &unexpired, request).await,
+            };
         }
     };
     let is_paused = match store_subject(db, request).await? {
@@ -137,7 +147,7 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     }
     match request.kind {
         // The limits of applications and of checks of callers bound these entries.
-        RequestKind::Backchannel | RequestKind::CallerCheck => {
+        RequestKind::Backchannel | RequestKind::DeviceAuthorization | RequestKind::CallerCheck => {
             audit::append_if_about_user(db, &entry, true).await?;
         }
         _ => repeat::append(db, &entry, approval.name_digest).await?,
@@ -151,7 +161,7 @@ enum SubjectOutcome {
     NotOpen,
     /// The subject has this request.
     Stored,
-    /// The same, but the user stopped the application, or a denial has paused it.
+    /// The same, but the user stopped the application, or a denial, a report or unanswered requests paused it.
     Paused,
 }
 
@@ -180,10 +190,24 @@ async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result
             let application = &request.application;
             let is_paused = choices::is_paused(db, request.user_id, application, since).await?;
             backchannel::insert(db, request).await?;
+            if let Some(delivery) = &draft.delivery {
+                deliveries::insert(db, request, delivery).await?;
+            }
             Ok(match is_paused {
                 true => SubjectOutcome::Paused,
                 false => SubjectOutcome::Stored,
             })
+        }
+        (ApprovalSubject::DeviceAuthorization { id, .. }, (None, Some(draft), None))
+            if *id == draft.request.id =>
+        {
+            let request = &draft.request;
+            // A code is entered once, by one user.
+            if !device_authorization::enter(db, *id, request.requested_at).await? {
+                return Ok(SubjectOutcome::NotOpen);
+            }
+            backchannel::insert(db, request).await?;
+            Ok(SubjectOutcome::Stored)
         }
         (ApprovalSubject::CallerCheck { id, .. }, (None, None, Some(check))) if *id == check.id => {
             caller_checks::insert(db, check).await?;
@@ -292,7 +316,8 @@ async fn insert(
     match &approval.subject {
         ApprovalSubject::SignIn(id) => login = Some(id.to_string()),
         ApprovalSubject::ProtectedAction { id, .. } => action = Some(id.to_string()),
-        ApprovalSubject::Backchannel { id, .. } => backchannel = Some(id.to_string()),
+        ApprovalSubject::Backchannel { id, .. }
+        | ApprovalSubject::DeviceAuthorization { id, .. } => backchannel = Some(id.to_string()),
         ApprovalSubject::CallerCheck { id, .. } => caller_check = Some(id.to_string()),
     }
     let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(

@@ -20,6 +20,10 @@ const TYPED_PER_USER: usize = 60;
 /// of unknown browsers they leave numbers for QR sign-ins and protected actions.
 const KNOWN_PER_USER: usize = 15;
 
+/// The most open back-channel requests of a user with two digits, which applications choose. The others have three or
+/// four. So sign-ins keep their numbers.
+const BACKCHANNEL_OF_TWO_DIGITS: usize = 5;
+
 /// The limit that rejects a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestLimit {
@@ -56,7 +60,8 @@ pub(super) fn is_typed(kind: &str) -> bool {
     .any(|one| one.as_str() == kind)
 }
 
-/// The first number that no unexpired request of the user or name has. A back-channel request has none.
+/// The first number that no unexpired request of the user or name has. `None` for a back-channel request without digits
+/// to type, such as one with the code of a device.
 ///
 /// # Errors
 /// The limit, if there are too many requests.
@@ -65,10 +70,12 @@ pub(super) fn free_number(
     request: &ApprovalRequest,
 ) -> std::result::Result<Option<MatchingNumber>, RequestLimit> {
     if let Some(draft) = &request.backchannel {
-        return match has_backchannel_place(unexpired, draft) {
-            true => Ok(None),
-            false => Err(RequestLimit::Backchannel),
-        };
+        if !has_backchannel_place(unexpired, draft, request.kind) {
+            return Err(RequestLimit::Backchannel);
+        }
+        if request.numbers.is_empty() {
+            return Ok(None);
+        }
     }
     let is_pending_check = |other: &UnexpiredRequest| {
         other.is_kind(RequestKind::CallerCheck) && other.state == "requested"
@@ -104,6 +111,15 @@ pub(super) fn free_number(
     if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
         return Err(RequestLimit::KnownPerUser);
     }
+    let of_two_digits = unexpired.iter().filter(|other| {
+        other.is_kind(RequestKind::Backchannel)
+            && keeps_number(other)
+            && other
+                .number
+                .as_ref()
+                .is_some_and(|number| number.len() == 2)
+    });
+    let is_full_of_two_digits = of_two_digits.count() >= BACKCHANNEL_OF_TWO_DIGITS;
     // Email addresses and other names have different numbers, for every user. Otherwise an observer of two names with
     // pages that never show the same number would conclude that they belong to one user.
     let is_address = request.approval.shown.account.contains('@');
@@ -111,25 +127,45 @@ pub(super) fn free_number(
         if request.kind == RequestKind::Typed && number.is_even() != is_address {
             return false;
         }
+        if request.backchannel.is_some() && number.has_two_digits() && is_full_of_two_digits {
+            return false;
+        }
         let number = number.to_string();
-        unexpired
+        let has_it = |other: &UnexpiredRequest| other.number.as_deref() == Some(number.as_str());
+        !unexpired
             .iter()
-            .all(|other| other.number.as_deref() != Some(number.as_str()))
+            .any(|other| keeps_number(other) && has_it(other))
     };
     let number = request.numbers.iter().copied().find(is_free);
     number.map(Some).ok_or(RequestLimit::Numbers)
 }
 
+/// Whether no other request may have the number of this unexpired one. A back-channel request may be valid for a day, so
+/// its end frees its number.
+fn keeps_number(other: &UnexpiredRequest) -> bool {
+    !other.is_kind(RequestKind::Backchannel) || is_open(other)
+}
+
+/// Whether a back-channel request looks pending to its application.
+fn is_open(other: &UnexpiredRequest) -> bool {
+    matches!(other.state.as_str(), "requested" | "withdrawn" | "reported")
+}
+
 /// Whether the application may have another open request for the user. Requests that reach no device count too, because
-/// the application must not learn which ones do.
-fn has_backchannel_place(unexpired: &[UnexpiredRequest], draft: &BackchannelDraft) -> bool {
+/// the application must not learn which ones do. A request that the application withdrew counts until it would have
+/// expired, so that withdrawals do not prompt the user more often.
+fn has_backchannel_place(
+    unexpired: &[UnexpiredRequest],
+    draft: &BackchannelDraft,
+    kind: RequestKind,
+) -> bool {
     let application = draft.request.application.to_string();
-    let is_open = |other: &&UnexpiredRequest| {
-        other.is_kind(RequestKind::Backchannel)
+    let is_counted = |other: &&UnexpiredRequest| {
+        other.is_kind(kind)
             && other.application_id.as_deref() == Some(application.as_str())
-            && matches!(other.state.as_str(), "requested" | "withdrawn" | "reported")
+            && (is_open(other) || other.state == "cancelled")
     };
-    let open = unexpired.iter().filter(is_open).count();
+    let open = unexpired.iter().filter(is_counted).count();
     u32::try_from(open).is_ok_and(|open| open < draft.most_open)
 }
 
@@ -144,6 +180,7 @@ pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest
         | RequestKind::Action
         | RequestKind::Passkey
         | RequestKind::Backchannel
+        | RequestKind::DeviceAuthorization
         | RequestKind::CallerCheck => return true,
     };
     let user = request
@@ -188,7 +225,7 @@ pub(super) fn replaced_requests(request: &ApprovalRequest) -> Option<(&'static s
         // No device receives a request for a passkey: see `passkey_sign_ins`.
         RequestKind::Passkey => None,
         // An application ends its request by letting it expire.
-        RequestKind::Backchannel => None,
+        RequestKind::Backchannel | RequestKind::DeviceAuthorization => None,
         // A user has one at most.
         RequestKind::CallerCheck => None,
     }

@@ -5,7 +5,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
-use assent_model::id::{ApprovalId, UserId};
+use assent_model::id::{ApprovalId, Did, UserId};
 use assent_model::receipt::content::NewReceipt;
 use assent_model::secret::Digest;
 
@@ -43,22 +43,27 @@ impl TryFrom<ReceiptRow> for StoredReceipt {
     }
 }
 
-/// Stores the receipt of an answer that counts. A report of a denied request replaces the receipt of the denial.
+/// Stores the receipt of an answer that counts, after the answer. A report of a denied request replaces the receipt of
+/// the denial. An application sees a report as a request that expired, so it may read only receipts of approvals.
 pub(crate) async fn insert(
     db: &mut Connection,
     receipt: &NewReceipt,
     now: Timestamp,
 ) -> Result<()> {
     sql::query(
-        "INSERT INTO receipts (id, user_id, about_user, names, decided_at, receipt)
+        "INSERT INTO receipts (id, user_id, about_user, names, application_id, decided_at, receipt)
          SELECT approvals.id, approvals.user_id,
                 COALESCE(action_approvals.target_user,
                          CASE WHEN caller_checks.asked_by_kind = 'user' THEN caller_checks.asked_by END),
-                NULLIF(action_approvals.names, ''), $2, $3
+                NULLIF(action_approvals.names, ''),
+                CASE WHEN approvals.backchannel_id IS NOT NULL AND approvals.state = 'approved'
+                     THEN approvals.application_id END,
+                $2, $3
          FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
          LEFT JOIN caller_checks ON caller_checks.id = approvals.caller_check_id
          WHERE approvals.id = $1 AND approvals.user_id IS NOT NULL
-         ON CONFLICT (id) DO UPDATE SET decided_at = excluded.decided_at, receipt = excluded.receipt",
+         ON CONFLICT (id) DO UPDATE SET application_id = excluded.application_id, decided_at = excluded.decided_at,
+                                        receipt = excluded.receipt",
     )
     .bind(receipt.request.to_string())
     .bind(now.millis())
@@ -107,6 +112,23 @@ impl Store {
         ))
         .bind(request.to_string())
         .fetch_value(&self.readers)
+        .await
+    }
+
+    /// The receipt of this back-channel request, if this application asked and the user approved.
+    pub async fn receipt_for_application(
+        &self,
+        request: ApprovalId,
+        application: &Did,
+    ) -> Result<Option<StoredReceipt>> {
+        sql::query_as::<ReceiptRow>(sql::statement!(
+            "SELECT ",
+            ReceiptRow::COLUMNS,
+            " FROM receipts WHERE id = $1 AND application_id = $2"
+        ))
+        .bind(request.to_string())
+        .bind(application.to_string())
+        .fetch_value(self.readers.lookups())
         .await
     }
 }

@@ -7,6 +7,7 @@ use assent_model::action_approval::ActionApproval;
 use assent_model::approval::{Approval, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
 use assent_model::backchannel::BackchannelRequest;
+use assent_model::backchannel_delivery::NewResultDelivery;
 use assent_model::caller_check::CallerCheck;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -15,7 +16,7 @@ use assent_model::secret::Digest;
 /// A request for an approval.
 #[derive(Clone, Debug)]
 pub struct ApprovalRequest {
-    /// The approval. One of `numbers` becomes its number.
+    /// The approval. The first free one of `numbers` becomes its number.
     pub approval: Approval,
     /// The row of the protected action; `None` for another subject.
     pub action: Option<ActionApproval>,
@@ -33,7 +34,8 @@ pub struct ApprovalRequest {
     pub is_carried: bool,
     /// Whether a delegated channel without letters may carry it.
     pub without_binding: bool,
-    /// All numbers in random order.
+    /// The permitted numbers in random order: all of them, or the one that an application chose. Empty for a
+    /// back-channel request without digits to type.
     pub numbers: Vec<MatchingNumber>,
     /// The entry for the audit log, written if it is about a user.
     pub entry: Entry,
@@ -44,9 +46,12 @@ pub struct ApprovalRequest {
 pub struct BackchannelDraft {
     /// The row.
     pub request: BackchannelRequest,
+    /// The delivery of its result; `None` if the application polls.
+    pub delivery: Option<NewResultDelivery>,
     /// The most open requests of the application for the user.
     pub most_open: u32,
-    /// A denial at this time or later pauses the application for the user: no device receives the request.
+    /// A denial or a report at this time or later pauses the application for the user: no device receives the request.
+    /// So do several requests without an answer.
     pub paused_since: Timestamp,
 }
 

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use crate::engine::rows::{cell, moment, parse};
+use crate::engine::sql;
 use crate::engine::sql::Connection;
-use crate::engine::{deferred, sql};
-use crate::tables::approvals::{delivery, request};
+use crate::tables::approvals::request;
+use crate::tables::backchannel::withdrawal;
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
-use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, UserId};
 
@@ -19,7 +19,7 @@ pub struct BackchannelChoice {
     pub application: Did,
     /// Whether no device receives its requests.
     pub is_stopped: bool,
-    /// When the user chose. An earlier denial does not pause the application any more.
+    /// When the user chose. Nothing earlier pauses the application any more.
     pub chosen_at: Timestamp,
 }
 
@@ -43,8 +43,26 @@ impl TryFrom<ChoiceRow> for BackchannelChoice {
     }
 }
 
-/// Whether no device of the user receives the requests of the application: the user stopped it, or denied one of its
-/// requests at `since` or later and did not lift that pause.
+/// The most requests of an application that a user has not answered within the pause after a denial.
+const MOST_UNANSWERED: usize = 5;
+
+/// Whether a request that was denied or reported pauses its application.
+macro_rules! is_refused {
+    () => {
+        "(asked.state IN ('denied', 'reported') OR asked.reported = 1)"
+    };
+}
+
+/// Whether a request was sent to devices, or is held for them, and none answered it.
+macro_rules! is_unanswered {
+    () => {
+        "asked.device_id IS NULL AND (asked.user_id IS NOT NULL OR asked.held_for IS NOT NULL)"
+    };
+}
+
+/// Whether no device of the user receives further requests of the application: the user stopped it, or denied or
+/// reported one at `since` or later, or left several without an answer, and did not lift that pause. The user is locked,
+/// so each instance counts the same requests.
 pub(crate) async fn is_paused(
     db: &mut Connection,
     user: UserId,
@@ -52,20 +70,54 @@ pub(crate) async fn is_paused(
     since: Timestamp,
 ) -> Result<bool> {
     // A decision is not later than the expiry, which the index has.
-    Ok(sql::query(
-        "SELECT 1 WHERE EXISTS (SELECT 1 FROM backchannel_choices AS choice
-                                WHERE choice.user_id = $1 AND choice.application_id = $2 AND choice.stopped = 1)
-            OR EXISTS (SELECT 1 FROM approvals
-                       WHERE named_user = $1 AND expires_at >= $3 AND kind = 'backchannel' AND application_id = $2
-                         AND state = 'denied' AND decided_at >= $3
-                         AND decided_at > COALESCE((SELECT choice.chosen_at FROM backchannel_choices AS choice
-                                                    WHERE choice.user_id = $1 AND choice.application_id = $2), 0))",
-    )
+    let (stopped, refused, unanswered): (i64, i64, i64) = sql::query_as(concat!(
+        "SELECT MAX(choice.stopped),
+                COUNT(CASE WHEN asked.decided_at >= $3 AND asked.decided_at > choice.chosen_at AND ",
+        is_refused!(),
+        " THEN 1 END),
+                COUNT(CASE WHEN asked.requested_at >= $3 AND asked.requested_at > choice.chosen_at AND ",
+        is_unanswered!(),
+        " THEN 1 END)
+         FROM (SELECT COALESCE(MAX(stopped), 0) AS stopped, COALESCE(MAX(chosen_at), 0) AS chosen_at
+               FROM backchannel_choices WHERE user_id = $1 AND application_id = $2) AS choice
+         LEFT JOIN approvals AS asked ON asked.named_user = $1 AND asked.expires_at >= $3
+           AND asked.kind = 'backchannel' AND asked.application_id = $2"
+    ))
     .bind(user.to_string())
     .bind(application.to_string())
     .bind(since.millis())
-    .exists(db)
-    .await?)
+    .fetch_one(db)
+    .await?;
+    let is_ignored = usize::try_from(unanswered).is_ok_and(|count| count >= MOST_UNANSWERED);
+    Ok(stopped != 0 || refused > 0 || is_ignored)
+}
+
+/// What can pause an application for a user: the refusals, and the requests without an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PauseEvents {
+    /// When the user denied or reported requests, the latest first.
+    refused_at: Vec<Timestamp>,
+    /// When the requests began that no device answered, the latest first.
+    unanswered_at: Vec<Timestamp>,
+}
+
+impl PauseEvents {
+    /// When the user last denied or reported a request, after this choice.
+    pub fn last_refusal(&self, chosen_at: Option<Timestamp>) -> Option<Timestamp> {
+        self.refused_at
+            .first()
+            .copied()
+            .filter(|at| chosen_at.is_none_or(|chosen_at| *at > chosen_at))
+    }
+
+    /// When the oldest request began of those without an answer that pause the application, after this choice. `None`
+    /// if there are too few.
+    pub fn oldest_unanswered(&self, chosen_at: Option<Timestamp>) -> Option<Timestamp> {
+        self.unanswered_at
+            .get(MOST_UNANSWERED - 1)
+            .copied()
+            .filter(|at| chosen_at.is_none_or(|chosen_at| *at > chosen_at))
+    }
 }
 
 impl Store {
@@ -81,31 +133,39 @@ impl Store {
         .await
     }
 
-    /// When the user last denied a request of each application, at `since` or later. An application without a denial is
+    /// What pauses each application for this user, at `since` or later. An application without such a request is
     /// missing.
-    pub async fn backchannel_denials_of(
+    pub async fn backchannel_pauses_of(
         &self,
         user: UserId,
         since: Timestamp,
-    ) -> Result<HashMap<Did, Timestamp>> {
-        let rows: Vec<(String, i64)> = sql::query_as(
-            "SELECT application_id, MAX(decided_at) FROM approvals
-             WHERE named_user = $1 AND expires_at >= $2 AND kind = 'backchannel' AND state = 'denied'
-               AND decided_at >= $2 AND application_id IS NOT NULL
-             GROUP BY application_id",
-        )
+    ) -> Result<HashMap<Did, PauseEvents>> {
+        let rows: Vec<(String, i64, i64)> = sql::query_as(concat!(
+            "SELECT asked.application_id, CAST(1 AS BIGINT), asked.decided_at FROM approvals AS asked
+             WHERE asked.named_user = $1 AND asked.expires_at >= $2 AND asked.kind = 'backchannel'
+               AND asked.application_id IS NOT NULL AND asked.decided_at >= $2 AND ",
+            is_refused!(),
+            " UNION ALL
+             SELECT asked.application_id, CAST(0 AS BIGINT), asked.requested_at FROM approvals AS asked
+             WHERE asked.named_user = $1 AND asked.expires_at >= $2 AND asked.kind = 'backchannel'
+               AND asked.application_id IS NOT NULL AND asked.requested_at >= $2 AND ",
+            is_unanswered!(),
+            " ORDER BY 3 DESC"
+        ))
         .bind(user.to_string())
         .bind(since.millis())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter()
-            .map(|(id, at)| {
-                Ok((
-                    parse(&id, cell("approvals", "application_id", &id))?,
-                    moment(at),
-                ))
-            })
-            .collect()
+        let mut pauses: HashMap<Did, PauseEvents> = HashMap::new();
+        for (id, is_refusal, at) in rows {
+            let id = parse(&id, cell("approvals", "application_id", &id))?;
+            let events = pauses.entry(id).or_default();
+            match is_refusal {
+                0 => events.unanswered_at.push(moment(at)),
+                _ => events.refused_at.push(moment(at)),
+            }
+        }
+        Ok(pauses)
     }
 
     /// Stores the choice of a user, with its entry for the audit log. A stop ends the pending requests of the
@@ -137,7 +197,8 @@ impl Store {
                     return Ok(false);
                 }
                 if choice.is_stopped {
-                    end_pending(db, user, choice).await?;
+                    let (user, application) = (user.to_string(), choice.application.to_string());
+                    withdrawal::withdraw_pending(db, &user, &application, choice.chosen_at).await?;
                 }
                 audit::append(db, std::slice::from_ref(entry)).await?;
                 Ok(true)
@@ -145,23 +206,4 @@ impl Store {
         })
         .await
     }
-}
-
-/// Ends the user's pending and held requests of the stopped application.
-async fn end_pending(db: &mut Connection, user: UserId, choice: &BackchannelChoice) -> Result<()> {
-    let ended: Vec<(String,)> = sql::query_as(
-        "UPDATE approvals SET state = 'withdrawn', decided_at = $3, held_for = NULL
-         WHERE named_user = $1 AND expires_at > $3 AND kind = 'backchannel' AND application_id = $2
-           AND state = 'requested' AND (user_id IS NOT NULL OR held_for IS NOT NULL)
-         RETURNING id",
-    )
-    .bind(user.to_string())
-    .bind(choice.application.to_string())
-    .bind(choice.chosen_at.millis())
-    .fetch_all(&mut *db)
-    .await?;
-    for (id,) in ended {
-        delivery::approval_ended(db, &id).await?;
-    }
-    deferred::record_change(db, Change::Inbox(user))
 }

@@ -3,6 +3,7 @@
 use crate::engine::rows::{epoch_number, to_json};
 use crate::engine::sql::Connection;
 use crate::engine::{claimed_messages, deferred, sql};
+use crate::tables::backchannel::deliveries;
 use crate::tables::devices::locks;
 use crate::tables::sessions::saml_participants;
 use crate::tables::sign_in::logins::completion::{
@@ -32,6 +33,8 @@ pub struct BackchannelGrant {
     pub retain_until: Timestamp,
     /// The claim of the DPoP proof of the token request.
     pub proof: Option<MessageClaim>,
+    /// Whether the server sends the tokens to the application. A further attempt then finds the grant.
+    pub is_pushed: bool,
 }
 
 /// The outcome of an attempt to claim an `auth_req_id`.
@@ -86,6 +89,11 @@ async fn claim(
         ..
     } = grant;
     locks::lock_approver(db, session.approval).await?;
+    // A concurrent withdrawal of the approval waits, and then ends the session, or came first.
+    sql::query("UPDATE approvals SET state = state WHERE id = $1")
+        .bind(session.approval.to_string())
+        .execute(&mut *db)
+        .await?;
     let claimed: Option<(i64,)> = sql::query_as(
         "UPDATE backchannel_requests SET claimed_at = $2
          WHERE id = $1 AND claimed_at IS NULL
@@ -112,6 +120,9 @@ async fn claim(
     insert_family(db, grant, now).await?;
     saml_participants::join_application(db, family, &grant.subject).await?;
     insert_record(db, &grant.record, now).await?;
+    if grant.is_pushed {
+        deliveries::set_family(db, *request, family.id).await?;
+    }
     deferred::record_use(db, &family.application, now)?;
     deferred::record_account_use(db, family.subject.user_id, &family.application, now)?;
     Ok(BackchannelClaim::Claimed {

@@ -1,4 +1,5 @@
-//! The past back-channel requests of a user or an application, with their outcomes. Retention deletes them.
+//! The past back-channel requests of a user or an application, with their outcomes, without those that the user began by
+//! the code of a device. Retention deletes them.
 
 use std::collections::BTreeMap;
 
@@ -107,7 +108,7 @@ macro_rules! past_requests {
              JOIN applications ON applications.id = asked.application_id
              JOIN users ON users.id = asked.user_id
              LEFT JOIN devices ON devices.id = approvals.device_id AND devices.user_id = asked.user_id
-             WHERE ",
+             WHERE asked.user_code IS NULL AND ",
             $condition,
             " AND asked.id < $3 ORDER BY asked.id DESC LIMIT $4"
         )
@@ -163,16 +164,14 @@ impl TryFrom<PastRow> for PastBackchannelRequest {
                 | BackchannelOutcome::Reported
                 | BackchannelOutcome::NumberMismatch
         );
-        let message = row.binding_message.as_deref().map(BindingMessage::parse);
         Ok(Self {
             id: parse(&row.id, place("id"))?,
             application: parse(&row.application_id, place("application_id"))?,
             application_name: row.application_name,
             user: parse(&row.user_id, place("user_id"))?,
             user_name: row.user_name,
-            message: message
-                .transpose()
-                .map_err(|_| place("binding_message").unexpected())?,
+            // The rules for messages may have changed since it was accepted.
+            message: row.binding_message.map(BindingMessage::of_stored),
             scopes: Scopes::parse_known(&row.scopes),
             requested_at: moment(row.requested_at),
             outcome,
@@ -230,7 +229,7 @@ impl Store {
             outcome_columns!(),
             " FROM backchannel_requests AS asked
               JOIN approvals ON approvals.backchannel_id = asked.id
-              WHERE asked.application_id = $2 AND asked.requested_at >= $3) AS counted
+              WHERE asked.user_code IS NULL AND asked.application_id = $2 AND asked.requested_at >= $3) AS counted
              GROUP BY day, is_open, is_shown, is_held, state, reported ORDER BY day DESC"
         ))
         .bind(now.millis())

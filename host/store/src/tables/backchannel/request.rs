@@ -1,11 +1,12 @@
 //! The rows of back-channel requests. The approval of a request refers to its row.
 
-use crate::engine::rows::{cell, digest, moment, parse};
+use crate::engine::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::{Result, Store, StoreError};
 use assent_model::approval::ApprovalSubject;
-use assent_model::backchannel::{BackchannelRequest, BindingMessage};
+use assent_model::backchannel::{BackchannelBinding, BackchannelRequest, BindingMessage};
+use assent_model::device_authorization::{EnteredCode, UserCode};
 use assent_model::id::{BackchannelRequestId, Did, UserId};
 use assent_model::scope::Scopes;
 
@@ -16,6 +17,7 @@ crate::engine::sql::row! {
         application_id: String,
         user_id: String,
         outline: BackchannelOutlineRow,
+        authorization_details: String,
         requested_at: i64,
         expires_at: i64,
         claimed_at: Option<i64>,
@@ -26,16 +28,17 @@ crate::engine::sql::row! {
     /// What the device shows of a back-channel request; NULL for an approval with another subject.
     pub(crate) struct BackchannelOutlineRow of backchannel_requests {
         binding_message: Option<String>,
+        user_code: Option<String>,
+        asked_at: Option<i64>,
         scopes: Option<String>,
+        binding: Option<String>,
     }
 }
 
 impl BackchannelOutlineRow {
-    fn message(&self, id: &str) -> Result<Option<BindingMessage>> {
-        let message = self.binding_message.as_deref().map(BindingMessage::parse);
-        message
-            .transpose()
-            .map_err(|_| cell("backchannel_requests", "binding_message", id).unexpected())
+    /// The message as it was accepted, because the rules for messages may have changed since then.
+    fn message(&self) -> Option<BindingMessage> {
+        self.binding_message.clone().map(BindingMessage::of_stored)
     }
 
     fn scopes(&self, id: &str) -> Result<Scopes> {
@@ -44,12 +47,42 @@ impl BackchannelOutlineRow {
         Ok(Scopes::parse_known(scopes.ok_or_else(unexpected)?))
     }
 
+    fn binding(&self, id: &str) -> Result<BackchannelBinding> {
+        let unexpected = || cell("backchannel_requests", "binding", id).unexpected();
+        let binding = self.binding.as_deref();
+        binding
+            .and_then(BackchannelBinding::parse)
+            .ok_or_else(unexpected)
+    }
+
+    fn entered_code(&self, id: &str) -> Result<Option<EnteredCode>> {
+        let unexpected = || cell("backchannel_requests", "user_code", id).unexpected();
+        match (&self.user_code, self.asked_at) {
+            (None, None) => Ok(None),
+            (Some(code), Some(asked_at)) => Ok(Some(EnteredCode {
+                code: UserCode::parse_typed(code).ok_or_else(unexpected)?,
+                asked_at: moment(asked_at),
+            })),
+            _ => Err(unexpected()),
+        }
+    }
+
     /// The subject of the approval of the request with this id.
     pub(crate) fn subject(&self, id: &str) -> Result<ApprovalSubject> {
-        Ok(ApprovalSubject::Backchannel {
-            id: parse(id, cell("backchannel_requests", "id", id))?,
-            message: self.message(id)?,
-            scopes: self.scopes(id)?,
+        let scopes = self.scopes(id)?;
+        let request = parse(id, cell("backchannel_requests", "id", id))?;
+        Ok(match self.entered_code(id)? {
+            Some(entered) => ApprovalSubject::DeviceAuthorization {
+                id: request,
+                entered,
+                scopes,
+            },
+            None => ApprovalSubject::Backchannel {
+                id: request,
+                message: self.message(),
+                scopes,
+                binding: self.binding(id)?,
+            },
         })
     }
 }
@@ -64,7 +97,10 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
             application: parse(&row.application_id, place("application_id"))?,
             user_id: parse(&row.user_id, place("user_id"))?,
             scopes: row.outline.scopes(&row.id)?,
-            message: row.outline.message(&row.id)?,
+            details: from_json(&row.authorization_details, place("authorization_details"))?,
+            message: row.outline.message(),
+            binding: row.outline.binding(&row.id)?,
+            entered_code: row.outline.entered_code(&row.id)?,
             requested_at: moment(row.requested_at),
             expires_at: moment(row.expires_at),
             is_claimed: row.claimed_at.is_some(),
@@ -76,8 +112,8 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
 pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) -> Result<()> {
     sql::query(
         "INSERT INTO backchannel_requests (id, digest, application_id, user_id, scopes, binding_message, requested_at,
-                                           expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                                           expires_at, binding, authorization_details, user_code, asked_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
     )
     .bind(request.id.to_string())
     .bind(request.digest.to_text())
@@ -87,6 +123,10 @@ pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) ->
     .bind(request.message.as_ref().map(|message| message.as_str().to_owned()))
     .bind(request.requested_at.millis())
     .bind(request.expires_at.millis())
+    .bind(request.binding.as_str())
+    .bind(to_json(&request.details)?)
+    .bind(request.entered_code.as_ref().map(|entered| entered.code.to_string()))
+    .bind(request.entered_code.as_ref().map(|entered| entered.asked_at.millis()))
     .execute(db)
     .await?;
     Ok(())

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::tables::backchannel::withdrawal::is_unclaimed;
 use crate::tables::groups::access::in_assigned_group;
 use crate::tables::sessions::logout;
 use crate::tables::users::deprovisioning;
@@ -38,9 +39,12 @@ static OF_USERS: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 static PENDING: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "SELECT DISTINCT COALESCE(user_id, held_for) FROM approvals
-         WHERE application_id = $1 AND state = 'requested' AND expires_at > $2
-           AND COALESCE(user_id, held_for) IN ({$})",
+        concat!(
+            "SELECT DISTINCT COALESCE(user_id, held_for) FROM approvals
+             WHERE application_id = $1 AND (state = 'requested' AND expires_at > $2 OR ",
+            is_unclaimed!(),
+            ") AND COALESCE(user_id, held_for) IN ({$})"
+        ),
         2,
     )
 });
@@ -66,8 +70,9 @@ static LEAVE_SAML: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Ends the pending requests, grants and participation in sessions with an application. It concerns those of these
-/// users who have no access any more. The application is notified, as after the deletion of the accounts.
+/// Ends the pending requests, approved back-channel requests, grants and participation in sessions with an application.
+/// It concerns those of these users who have no access any more. The application is notified, as after the deletion of
+/// the accounts.
 pub(crate) async fn end_lost_access(
     db: &mut Connection,
     application: &str,

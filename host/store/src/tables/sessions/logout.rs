@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::engine::outbox;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 
@@ -13,8 +14,9 @@ use assent_model::application::OidcSettings;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::logout::{
-    ClientLogoutOutcome, FrontchannelParticipation, LogoutClient, LogoutDelivery, LogoutSettlement,
+    ClientLogoutOutcome, FrontchannelParticipation, LogoutClient, LogoutDelivery,
 };
+use assent_model::outbox::DeliverySettlement;
 
 crate::engine::sql::row! {
     /// An application to which a user was signed in.
@@ -178,25 +180,12 @@ impl TryFrom<DeliveryRow> for LogoutDelivery {
 }
 
 impl Store {
-    /// The applications with a due logout at `now`, the oldest first. The query looks each application up in the index,
-    /// so its cost does not depend on the number of pending logouts.
+    /// The applications with a due logout at `now`, the oldest first.
     pub async fn due_logouts(&self, now: Timestamp) -> Result<Vec<Did>> {
-        let rows: Vec<(String,)> = sql::query_as(
-            "WITH RECURSIVE waiting (application_id) AS (
-                 SELECT MIN(application_id) FROM logout_deliveries
-                 UNION ALL
-                 SELECT (SELECT MIN(d.application_id) FROM logout_deliveries d
-                         WHERE d.application_id > w.application_id)
-                 FROM waiting w WHERE w.application_id IS NOT NULL)
-             SELECT application_id FROM (
-                 SELECT w.application_id, (SELECT MIN(d.next_attempt_at) FROM logout_deliveries d
-                                           WHERE d.application_id = w.application_id) AS since
-                 FROM waiting w WHERE w.application_id IS NOT NULL) AS heads
-             WHERE since <= $1 ORDER BY since, application_id",
-        )
-        .bind(now.millis())
-        .fetch_all(&self.readers)
-        .await?;
+        let rows: Vec<(String,)> = sql::query_as(outbox::due_applications!("logout_deliveries"))
+            .bind(now.millis())
+            .fetch_all(&self.readers)
+            .await?;
         rows.into_iter()
             .map(|(did,)| parse(&did, cell("logout_deliveries", "application_id", &did)))
             .collect()
@@ -213,14 +202,10 @@ impl Store {
     ) -> Result<Option<LogoutDelivery>> {
         self.write(application.to_string(), move |db, application| {
             Box::pin(async move {
-                sql::query_as::<DeliveryRow>(
-                    "UPDATE logout_deliveries SET attempts = attempts + 1, next_attempt_at = $2
-                     WHERE id = (SELECT d.id FROM logout_deliveries d
-                                 WHERE d.application_id = $1 AND d.next_attempt_at <= $3
-                                 ORDER BY d.next_attempt_at LIMIT 1)
-                       AND next_attempt_at <= $3
-                     RETURNING id, application_id, sid, subject, attempts, created_at",
-                )
+                sql::query_as::<DeliveryRow>(outbox::claim_oldest!(
+                    "logout_deliveries",
+                    "id, application_id, sid, subject, attempts, created_at"
+                ))
                 .bind(application)
                 .bind((now + lease).millis())
                 .bind(now.millis())
@@ -236,25 +221,25 @@ impl Store {
     pub async fn settle_logout(
         &self,
         delivery: LogoutDelivery,
-        settlement: LogoutSettlement,
+        settlement: DeliverySettlement,
     ) -> Result<()> {
         self.write(delivery, move |db, delivery| {
             Box::pin(async move {
                 let query = match settlement {
-                    LogoutSettlement::RetryAt(again) => {
-                        sql::query("UPDATE logout_deliveries SET next_attempt_at = $3 WHERE id = $1 AND attempts = $2")
+                    DeliverySettlement::RetryAt(again) => {
+                        sql::query(outbox::retry_at!("logout_deliveries"))
                             .bind(&delivery.id)
                             .bind(delivery.attempts)
                             .bind(again.millis())
                     }
-                    LogoutSettlement::Delivered | LogoutSettlement::Abandoned => {
-                        sql::query("DELETE FROM logout_deliveries WHERE id = $1 AND attempts = $2")
+                    DeliverySettlement::Delivered | DeliverySettlement::Abandoned => {
+                        sql::query(outbox::delete_attempted!("logout_deliveries"))
                             .bind(&delivery.id)
                             .bind(delivery.attempts)
                     }
                 };
                 query.execute(&mut *db).await?;
-                if settlement == LogoutSettlement::Delivered {
+                if settlement == DeliverySettlement::Delivered {
                     sql::query(
                         "UPDATE logout_clients SET outcome = 'notified' WHERE sid = $1 AND application_id = $2",
                     )

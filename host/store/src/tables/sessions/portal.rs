@@ -7,6 +7,7 @@ use crate::engine::sql::Connection;
 use crate::tables::devices::enrolment_links;
 
 use crate::engine::rows::{cell, moment, parse};
+use crate::tables::backchannel::withdrawal;
 use crate::tables::sessions;
 use crate::tables::users::deprovisioning;
 use crate::{DeviceWrite, Result, Store, UserGuard, audit};
@@ -34,7 +35,7 @@ pub struct OpenSession {
     pub is_test_sign_in: bool,
     /// When it last admitted the user to an application without a new sign-in.
     pub used_at: Option<Timestamp>,
-    /// Whether an application's request without a browser began it. No browser has its cookie.
+    /// Whether an application's request without a browser, or the code of a device, began it. No browser has its cookie.
     pub without_browser: bool,
     /// The location of its browser at that time, if it is known.
     pub from: Origin,
@@ -274,7 +275,8 @@ impl Store {
     }
 }
 
-/// Ends all sessions of a user except one: see [`Store::end_other_sessions_of`].
+/// Ends all sessions of a user except one, and the back-channel requests that could become sessions: see
+/// [`Store::end_other_sessions_of`].
 pub(crate) async fn end_sessions(
     db: &mut Connection,
     user: UserId,
@@ -282,6 +284,7 @@ pub(crate) async fn end_sessions(
     entry: &Entry,
     now: Timestamp,
 ) -> Result<SessionEnd> {
+    withdrawal::withdraw_of(db, user, now).await?;
     let open: Vec<(String,)> = sql::query_as(
         "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY sid",
     )

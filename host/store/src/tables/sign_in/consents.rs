@@ -4,6 +4,7 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 
 use crate::engine::rows::{cell, moment, parse};
+use crate::tables::backchannel::withdrawal;
 use crate::{Result, Store, UserGuard, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -179,6 +180,8 @@ impl Store {
         self.write((application.to_string(), entries), move |db, (application, entries)| {
             Box::pin(async move {
                 let user = guard.lock(db).await?;
+                // An approval of a back-channel request is a consent, which the application has not used yet.
+                withdrawal::withdraw_in(db, &user.to_string(), application, now).await?;
                 let deleted = sql::query("DELETE FROM consents WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application)

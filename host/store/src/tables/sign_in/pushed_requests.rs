@@ -15,7 +15,7 @@ use assent_model::id::{Did, PushedRequestId};
 /// public application, so a rejection of new ones would lock its users out.
 const OF_APPLICATION: i64 = 10_000;
 /// One of this many requests deletes the surplus of its application.
-const TURNS: u8 = 64;
+const TURNS: u8 = 128;
 /// The most rows that one request deletes.
 const SLICE: i64 = 1024;
 

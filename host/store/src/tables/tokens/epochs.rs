@@ -8,12 +8,13 @@ use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 
 /// The rows that begin with an approval or a link, and must not return with a backup.
-const ENDED: [&str; 5] = [
+const ENDED: [&str; 6] = [
     "DELETE FROM admin_tokens",
     "DELETE FROM enrolments WHERE used_at IS NULL",
     "DELETE FROM logins WHERE answered_at IS NULL",
     "DELETE FROM action_approvals WHERE claimed_at IS NULL",
     "DELETE FROM backchannel_requests WHERE claimed_at IS NULL",
+    "DELETE FROM device_authorizations",
 ];
 
 impl Store {

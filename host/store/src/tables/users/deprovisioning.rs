@@ -9,6 +9,7 @@ use crate::engine::sql::Connection;
 use crate::engine::{deferred, sql};
 use crate::tables::administration::action_approvals;
 use crate::tables::approvals::{cooldown, delivery, receipts};
+use crate::tables::backchannel::withdrawal;
 use crate::tables::devices::passkeys;
 use crate::tables::sessions;
 use crate::tables::users::search_index;
@@ -131,7 +132,8 @@ pub(crate) async fn deprovision_account(
     sessions::leave_application(db, user, application, now).await
 }
 
-/// Ends the requests of a user for one application, pending and held.
+/// Ends the requests of a user for one application, pending and held, and the back-channel requests that it has not
+/// claimed.
 pub(crate) async fn withdraw_pending_in(
     db: &mut Connection,
     user: &str,
@@ -152,7 +154,8 @@ pub(crate) async fn withdraw_pending_in(
     for (id,) in withdrawn {
         delivery::approval_ended(db, &id).await?;
     }
-    Ok(())
+    // An application that polls would otherwise use the approval when the user has access again.
+    withdrawal::withdraw_in(db, user, application, now).await
 }
 
 /// Ends a user's pending requests, on every channel.
@@ -178,7 +181,8 @@ pub(crate) async fn withdraw_pending_of(
     deferred::record_change(db, Change::Inbox(user))
 }
 
-/// Ends the requests for an application that was disabled, for all devices and names.
+/// Ends the requests for an application that was disabled, for all devices and names, and the back-channel requests
+/// that it has not claimed.
 pub(crate) async fn withdraw_pending_for(
     db: &mut Connection,
     application: &str,
@@ -200,7 +204,7 @@ pub(crate) async fn withdraw_pending_for(
             deferred::record_change(db, Change::Inbox(user))?;
         }
     }
-    Ok(())
+    withdrawal::withdraw_for(db, application, now).await
 }
 
 /// Withdraws approvals of a device that no browser has used yet, and deletes its passkey.

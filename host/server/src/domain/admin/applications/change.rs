@@ -6,6 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::authentication::{AuthenticationChange, authentication, request_keys};
+use super::backchannel_delivery;
 use super::document::{ClientChange, SubjectKind};
 use super::information::InformationChange;
 use super::values::{application_name, recipe_id, require_known_scopes, server_address};
@@ -19,6 +20,7 @@ use assent_model::application::{
 };
 use assent_model::application_type::ApplicationType;
 use assent_model::authorization_details::name::{TypeName, TypeNameError};
+use assent_model::backchannel::LongestExpiry;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::redirect::RedirectUri;
@@ -54,6 +56,9 @@ pub(super) fn apply(
         request_uris,
         require_signed_request_object,
         request_object_signing_alg,
+        backchannel_authentication_request_signing_alg,
+        backchannel_binding,
+        backchannel_longest_expiry,
         token_endpoint_auth_signing_alg,
         security_profile,
         tls_client_auth_subject_dn,
@@ -88,6 +93,8 @@ pub(super) fn apply(
         tls_client_certificate_bound_access_tokens,
         dpop_bound_access_tokens,
         authorization_details_types,
+        backchannel_token_delivery_mode,
+        backchannel_client_notification_endpoint,
         admin_scopes,
     } = change;
     let keys = AuthenticationChange {
@@ -162,6 +169,14 @@ pub(super) fn apply(
         request_object_signing_alg,
     );
     set(
+        &mut settings.backchannel_request_algorithm,
+        backchannel_authentication_request_signing_alg,
+    );
+    set(&mut settings.backchannel_binding, backchannel_binding);
+    if let Some(seconds) = backchannel_longest_expiry {
+        settings.backchannel_longest_expiry = longest_expiry(seconds)?;
+    }
+    set(
         &mut settings.assertion_algorithm,
         token_endpoint_auth_signing_alg,
     );
@@ -216,6 +231,14 @@ pub(super) fn apply(
     if let Some(names) = authorization_details_types {
         settings.authorization_details_types = details_types(&names)?;
     }
+    let delivery = backchannel_delivery::changed(
+        &settings.backchannel_delivery,
+        backchannel_token_delivery_mode,
+        backchannel_client_notification_endpoint,
+        egress,
+    )?;
+    backchannel_delivery::must_be_offered(services, &settings.backchannel_delivery, &delivery)?;
+    settings.backchannel_delivery = delivery;
     set(&mut settings.admin_scopes, admin_scopes);
     set(
         &mut settings.lenient_assertion_audience,
@@ -244,6 +267,15 @@ fn details_types(names: &[String]) -> Result<BTreeSet<TypeName>> {
             .map_err(|error: TypeNameError| invalid(MEMBER, error.to_string()))
     };
     names.iter().map(read).collect()
+}
+
+fn longest_expiry(seconds: u32) -> Result<LongestExpiry> {
+    const SHORTEST: u32 = LongestExpiry::SHORTEST;
+    const LONGEST: u32 = LongestExpiry::LONGEST;
+    LongestExpiry::of_seconds(seconds).map_err(|_| {
+        let expected = format!("expected {SHORTEST} to {LONGEST} seconds");
+        invalid("backchannel_longest_expiry", expected)
+    })
 }
 
 fn at_least_one(grant_types: Vec<GrantType>) -> Result<BTreeSet<GrantType>> {
@@ -326,6 +358,7 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
             "only a web application, which authenticates itself, may have urn:openid:params:grant-type:ciba",
         ));
     }
+    backchannel_delivery::must_fit(settings)?;
     if settings.lenient_assertion_audience && settings.is_service_account() {
         return Err(invalid(
             "lenient_assertion_audience",
@@ -337,6 +370,12 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
         return Err(invalid(
             "require_signed_request_object",
             "expected jwks or jwks_uri with it, which verify the request objects",
+        ));
+    }
+    if settings.backchannel_request_algorithm.is_some() && settings.signing_keys().is_none() {
+        return Err(invalid(
+            "backchannel_authentication_request_signing_alg",
+            "expected jwks or jwks_uri with it, which verify the signed requests",
         ));
     }
     if settings.sender_constraint == SenderConstraint::Certificate

@@ -63,6 +63,9 @@ impl AdminCommand for CreateClient {
             request_uris: _,
             require_signed_request_object: _,
             request_object_signing_alg: _,
+            backchannel_authentication_request_signing_alg: _,
+            backchannel_binding: _,
+            backchannel_longest_expiry: _,
             token_endpoint_auth_signing_alg: _,
             security_profile: _,
             tls_client_auth_subject_dn: _,
@@ -92,6 +95,8 @@ impl AdminCommand for CreateClient {
             tls_client_certificate_bound_access_tokens: _,
             dpop_bound_access_tokens: _,
             authorization_details_types: _,
+            backchannel_token_delivery_mode: _,
+            backchannel_client_notification_endpoint: _,
         } = change.protected();
         let action = admin_scopes
             .is_some()

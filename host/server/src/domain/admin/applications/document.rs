@@ -14,6 +14,8 @@ use assent_model::application::{
     Application, ConsentPolicy, GrantType, OidcSettings, SenderConstraint, SubjectType,
 };
 use assent_model::application_type::ApplicationType;
+use assent_model::backchannel::BackchannelBinding;
+use assent_model::backchannel_delivery::DeliveryMode;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_algorithm::ClientAlgorithm;
 use assent_model::client_auth::{
@@ -98,6 +100,14 @@ assent_model::resource! {
     protected plain require_signed_request_object: bool,
     /// The only algorithm of its request objects; null permits each supported one. Another one is rejected.
     protected omitted request_object_signing_alg: ClientAlgorithm,
+    /// The only algorithm of its signed back-channel requests, each of which must then be signed; null permits unsigned
+    /// requests, unless the security profile is `fapi-ciba`.
+    protected omitted backchannel_authentication_request_signing_alg: ClientAlgorithm,
+    /// The way in which users connect its back-channel requests with it: they compare the binding message (`shown`),
+    /// type digits that it shows (`typed`), or approve with a passkey (`none`).
+    protected plain backchannel_binding: BackchannelBinding,
+    /// The longest `requested_expiry` of its back-channel requests in seconds, 10 to 86400.
+    protected plain backchannel_longest_expiry: u32,
     /// The only algorithm of its assertions with `private_key_jwt`; null permits each supported one. Another one is
     /// rejected.
     protected omitted token_endpoint_auth_signing_alg: ClientAlgorithm,
@@ -170,6 +180,13 @@ assent_model::resource! {
     /// The types of authorization details that the application may request (RFC 9396 section 10), 50 at most; null
     /// removes all. Each request needs an approval on a device, which shows the details.
     protected emptied authorization_details_types: Vec<String>,
+    /// How the application receives the results of its back-channel requests (OpenID CIBA Core 1.0 section 4): it polls,
+    /// the server notifies it, or, with the setting `oidc.backchannel.push`, the server sends it the tokens. The latter
+    /// not with tokens that are bound to a key.
+    protected plain backchannel_token_delivery_mode: DeliveryMode,
+    /// The https address that receives the notifications or tokens, with the mode `ping` or `push`; null removes it with
+    /// the mode `poll`.
+    protected removable backchannel_client_notification_endpoint: String,
     /// The permissions of the application in the admin API as a service account; null removes all. Only an owner
     /// may set them.
     owner(explained) emptied admin_scopes: AdminScopes as Vec<AdminScope>,
@@ -235,6 +252,9 @@ impl ClientDocument {
             request_uris,
             require_signed_request_object,
             request_object_algorithm,
+            backchannel_request_algorithm,
+            backchannel_binding,
+            backchannel_longest_expiry,
             assertion_algorithm,
             security_profile,
             id_token_algorithm,
@@ -256,6 +276,7 @@ impl ClientDocument {
             introspection_algorithm,
             sender_constraint,
             authorization_details_types,
+            backchannel_delivery,
             admin_scopes,
         } = settings;
         let (subject_type, sector_identifier) = match subject_type {
@@ -300,6 +321,9 @@ impl ClientDocument {
             request_uris: request_uris.iter().map(ToString::to_string).collect(),
             require_signed_request_object: *require_signed_request_object,
             request_object_signing_alg: *request_object_algorithm,
+            backchannel_authentication_request_signing_alg: *backchannel_request_algorithm,
+            backchannel_binding: *backchannel_binding,
+            backchannel_longest_expiry: backchannel_longest_expiry.seconds(),
             token_endpoint_auth_signing_alg: *assertion_algorithm,
             security_profile: *security_profile,
             id_token_signed_response_alg: *id_token_algorithm,
@@ -341,6 +365,10 @@ impl ClientDocument {
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
+            backchannel_token_delivery_mode: backchannel_delivery.mode(),
+            backchannel_client_notification_endpoint: backchannel_delivery
+                .endpoint()
+                .map(Url::to_string),
             admin_scopes: admin_scopes.clone(),
             created_at: moment_text(application.created_at),
             updated_at: moment_text(application.updated_at),

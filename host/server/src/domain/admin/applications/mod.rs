@@ -1,6 +1,7 @@
 //! Applications: OpenID Connect clients, and the common parts of both protocols.
 
 mod authentication;
+mod backchannel_delivery;
 mod change;
 mod commands;
 mod described;

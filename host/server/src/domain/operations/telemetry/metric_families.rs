@@ -28,7 +28,14 @@ pub async fn families(services: &Services) -> Vec<Family> {
     families.extend(services.metrics.approvals.families());
     families.extend(services.store.metrics());
     families.extend(services.plugins.metrics());
-    families.push(services.metrics.logouts.family());
+    families.push(services.metrics.logouts.family(
+        "assent_logout_deliveries",
+        "Attempts to deliver logout tokens to applications",
+    ));
+    families.push(services.metrics.results.family(
+        "assent_backchannel_deliveries",
+        "Attempts to deliver the results of back-channel requests to applications",
+    ));
     families.extend(deliveries(services).await);
     families.extend(audit_streams(services));
     families.extend(expiry(services));
@@ -53,7 +60,7 @@ fn overload(services: &Services) -> [Family; 4] {
         ),
         Family::gauge(
             "assent_http_waiting_requests",
-            "Pages and devices that wait for a change",
+            "Pages, devices and applications that wait for a change",
             number(services.store.waiting_requests()),
         ),
         Family::counters(
@@ -76,6 +83,7 @@ async fn deliveries(services: &Services) -> Vec<Family> {
     };
     let kinds = [
         ("logout", backlogs.logouts),
+        ("backchannel_result", backlogs.results),
         ("invitation", backlogs.invitations),
         ("approval_request", backlogs.dispatches),
     ];

@@ -23,7 +23,9 @@ pub struct Metrics {
     /// The metrics of approvals.
     pub approvals: ApprovalMetrics,
     /// The numbers of attempts to deliver logout tokens.
-    pub logouts: LogoutCounts,
+    pub logouts: DeliveryCounts,
+    /// The numbers of attempts to deliver the results of back-channel requests.
+    pub results: DeliveryCounts,
     /// The certificates of the listeners, set when the instance begins to serve.
     pub certificates: OnceLock<Vec<ListenerCertificate>>,
     /// The backlogs of the database, and the time of their count.
@@ -76,6 +78,7 @@ pub struct ApprovalMetrics {
     sign_ins: SubjectMetrics,
     actions: SubjectMetrics,
     backchannel: SubjectMetrics,
+    device_authorizations: SubjectMetrics,
     caller_checks: SubjectMetrics,
 }
 
@@ -85,6 +88,7 @@ impl ApprovalMetrics {
             ApprovalSubject::SignIn(_) => &self.sign_ins,
             ApprovalSubject::ProtectedAction { .. } => &self.actions,
             ApprovalSubject::Backchannel { .. } => &self.backchannel,
+            ApprovalSubject::DeviceAuthorization { .. } => &self.device_authorizations,
             ApprovalSubject::CallerCheck { .. } => &self.caller_checks,
         }
     }
@@ -110,6 +114,7 @@ impl ApprovalMetrics {
             ("sign_in", &self.sign_ins),
             ("protected_action", &self.actions),
             ("backchannel", &self.backchannel),
+            ("device_authorization", &self.device_authorizations),
             ("caller_check", &self.caller_checks),
         ];
         let label = |subject: &str| ("subject", subject.to_owned());
@@ -143,10 +148,10 @@ impl ApprovalMetrics {
     }
 }
 
-/// The outcome of an attempt to deliver a logout token.
+/// The outcome of an attempt to deliver something to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LogoutAttempt {
-    /// The application accepted the token.
+pub enum DeliveryAttempt {
+    /// The application accepted the delivery, or needs none.
     Delivered,
     /// The attempt failed, and is repeated.
     Repeated,
@@ -154,7 +159,7 @@ pub enum LogoutAttempt {
     GivenUp,
 }
 
-impl LogoutAttempt {
+impl DeliveryAttempt {
     const ALL: [Self; 3] = [Self::Delivered, Self::Repeated, Self::GivenUp];
 
     const fn as_str(self) -> &'static str {
@@ -166,26 +171,26 @@ impl LogoutAttempt {
     }
 }
 
-/// The numbers of attempts to deliver logout tokens, by outcome.
+/// The numbers of attempts to deliver to applications, by outcome.
 #[derive(Debug, Default)]
-pub struct LogoutCounts([AtomicU64; LogoutAttempt::ALL.len()]);
+pub struct DeliveryCounts([AtomicU64; DeliveryAttempt::ALL.len()]);
 
-impl LogoutCounts {
+impl DeliveryCounts {
     /// Counts an attempt.
-    pub fn count(&self, outcome: LogoutAttempt) {
+    pub fn count(&self, outcome: DeliveryAttempt) {
         if let Some(count) = self.0.get(outcome as usize) {
             count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    pub(crate) fn family(&self) -> Family {
-        let counts = LogoutAttempt::ALL.into_iter().zip(&self.0);
+    /// Returns the counters with this name and description.
+    pub(crate) fn family(&self, name: &'static str, help: &'static str) -> Family {
+        let counts = DeliveryAttempt::ALL.into_iter().zip(&self.0);
         let samples = counts.map(|(outcome, count)| {
             let labels = vec![("outcome", outcome.as_str().to_owned())];
             (labels, count.load(Ordering::Relaxed))
         });
-        let help = "Attempts to deliver logout tokens to applications";
-        Family::counters("assent_logout_deliveries", help, samples)
+        Family::counters(name, help, samples)
     }
 }
 

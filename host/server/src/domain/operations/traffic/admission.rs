@@ -118,6 +118,16 @@ impl Admission {
     }
 }
 
+/// A request that waits for a change, and does not count meanwhile.
+#[derive(Debug)]
+pub struct PausedRequest<'a>(&'a AdmittedRequest);
+
+impl Drop for PausedRequest<'_> {
+    fn drop(&mut self) {
+        self.0.begin();
+    }
+}
+
 /// A request that was admitted. Dropping it ends its execution.
 #[derive(Debug)]
 pub struct AdmittedRequest {
@@ -136,15 +146,26 @@ impl AdmittedRequest {
             self.admission.executing.begin();
         }
     }
-}
 
-impl Drop for AdmittedRequest {
-    fn drop(&mut self) {
-        if *self.has_begun.get_mut() {
+    /// Does not count the request while it waits for a change, because it costs no more than its connection. It counts
+    /// again when the result is dropped.
+    pub fn pause(&self) -> PausedRequest<'_> {
+        self.end();
+        PausedRequest(self)
+    }
+
+    fn end(&self) {
+        if self.has_begun.swap(false, Ordering::Relaxed) {
             let counts = self.admission.counts(self.class);
             counts.executing.fetch_sub(1, Ordering::Relaxed);
             self.admission.executing.end();
         }
+    }
+}
+
+impl Drop for AdmittedRequest {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -211,6 +232,10 @@ mod tests {
         assert_eq!(admission.executing.under_way(), RESERVED);
         request.begin();
         request.begin();
+        assert_eq!(admission.executing.under_way(), RESERVED + 1);
+        let paused = request.pause();
+        assert_eq!(admission.executing.under_way(), RESERVED);
+        drop(paused);
         assert_eq!(admission.executing.under_way(), RESERVED + 1);
         drop(request);
         assert_eq!(admission.executing.under_way(), RESERVED);

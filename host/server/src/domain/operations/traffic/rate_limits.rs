@@ -11,8 +11,10 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::config::{Backchannel, Rate, RateLimits};
-use assent_model::id::{DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId};
+use crate::config::{Oidc, Rate, RateLimits};
+use assent_model::id::{
+    BackchannelRequestId, DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId,
+};
 use assent_store::OpenSignIns;
 
 use keys::{BrowserKey, CallerKey, LimitKey, Network, TypedName};
@@ -51,6 +53,8 @@ const FAILED_REGISTRATIONS_PER_HOUR: u32 = 60;
 const TEST_SIGN_IN_WAITS: usize = 2;
 /// The largest number of concurrent calls of UserInfo and introspection about one token family that wait for plugins.
 const CLAIM_LOOKUPS: usize = 16;
+/// The largest number of concurrent attempts to receive the tokens of one back-channel request. One succeeds.
+const BACKCHANNEL_CLAIMS: usize = 4;
 /// The largest number of concurrent previews of claims of one caller.
 const PREVIEWS: usize = 4;
 /// The largest number of concurrent uploads of tables for an import. Each table is completely in memory.
@@ -106,6 +110,10 @@ pub struct RateLimiters {
     pub backchannel_per_user: Limit<UserId>,
     /// The polls of back-channel requests.
     pub backchannel_polls: PollIntervals,
+    /// The polls of devices whose code a user enters.
+    pub device_polls: PollIntervals,
+    /// Wrong codes of devices.
+    pub wrong_user_codes: Limit<Network>,
     /// Calls of the authenticator API with an invalid credential.
     pub authenticator_failures: Limit<Network>,
     /// Calls of the admin API with an invalid credential.
@@ -120,6 +128,8 @@ pub struct RateLimiters {
     pub claims_views: Arc<ConcurrencyLimit<UserId>>,
     /// Calls of UserInfo and introspection with tokens of one family that wait for plugins.
     pub claim_lookups: Arc<ConcurrencyLimit<FamilyId>>,
+    /// Polls of one approved back-channel request that wait for plugins.
+    pub backchannel_claims: Arc<ConcurrencyLimit<BackchannelRequestId>>,
     /// Previews of one caller. They call the same plugins as sign-ins.
     pub previews: Arc<ConcurrencyLimit<CallerKey>>,
     /// The current test of a candidate plugin.
@@ -145,7 +155,8 @@ pub struct RateLimiters {
 
 impl RateLimiters {
     /// Returns the limiters with the limits of the settings.
-    pub fn new(settings: RateLimits, backchannel: Backchannel) -> Self {
+    pub fn new(settings: RateLimits, oidc: &Oidc) -> Self {
+        let backchannel = oidc.backchannel;
         Self {
             login_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
             sign_out_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
@@ -186,6 +197,8 @@ impl RateLimiters {
                 backchannel.requests_per_user,
             ),
             backchannel_polls: PollIntervals::new(backchannel.interval.get()),
+            device_polls: PollIntervals::new(oidc.device_authorization.interval.get()),
+            wrong_user_codes: Limit::new("wrong_user_codes", settings.wrong_user_codes),
             authenticator_failures: Limit::new(
                 "unauthenticated_requests",
                 settings.unauthenticated_requests,
@@ -202,6 +215,7 @@ impl RateLimiters {
             event_streams: Arc::new(ConcurrencyLimit::new(EVENT_STREAMS)),
             claims_views: Arc::new(ConcurrencyLimit::new(1)),
             claim_lookups: Arc::new(ConcurrencyLimit::new(CLAIM_LOOKUPS)),
+            backchannel_claims: Arc::new(ConcurrencyLimit::new(BACKCHANNEL_CLAIMS)),
             previews: Arc::new(ConcurrencyLimit::new(PREVIEWS)),
             candidate: Arc::new(ConcurrencyLimit::new(1)),
             candidates: Limit::new("candidates", CANDIDATES),
@@ -240,6 +254,7 @@ impl RateLimiters {
             self.client_auth_failures.rejections(),
             self.backchannel_per_client.rejections(),
             self.backchannel_per_user.rejections(),
+            self.wrong_user_codes.rejections(),
             self.authenticator_failures.rejections(),
             self.admin_failures.rejections(),
             self.recovery_failures.rejections(),
@@ -346,7 +361,7 @@ mod tests {
 
     #[test]
     fn a_gateway_may_introspect_a_thousand_tokens_a_second() {
-        let limits = RateLimiters::new(RateLimits::default(), Backchannel::default());
+        let limits = RateLimiters::new(RateLimits::default(), &Oidc::default());
         let gateway = Network::from(Some("192.0.2.1".parse::<IpAddr>().unwrap()));
         for millis in 0..60_000 {
             assert_eq!(

@@ -40,6 +40,8 @@ pub enum EndpointGroup {
     PushedRequest,
     /// Back-channel authentication requests.
     Backchannel,
+    /// Device authorization requests.
+    DeviceAuthorization,
     /// Dynamic client registration.
     Registration,
     /// The pages of a sign-in, a recovery and a sign-out.

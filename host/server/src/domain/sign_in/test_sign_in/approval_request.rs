@@ -35,7 +35,9 @@ pub async fn record_approval_request(
         return Ok(());
     };
     let note = match attempt.outcome {
-        RequestOutcome::NotOpen | RequestOutcome::TooMany => return Ok(()),
+        RequestOutcome::NotOpen | RequestOutcome::TooMany | RequestOutcome::NumberTaken => {
+            return Ok(());
+        }
         _ if attempt.known != Some(test_sign_in.user) => {
             StepNote::bad("your device received no request: the name is not yours")
         }

@@ -156,7 +156,7 @@ fn requests() -> RequestsPage {
         applications: vec![
             requester(None, None),
             requester(Some(when()), None),
-            requester(None, Some(when())),
+            requester(None, Some((self::message(), when()))),
         ],
         rows: vec![
             row(Tone::Good, Some(text()), Some(when())),

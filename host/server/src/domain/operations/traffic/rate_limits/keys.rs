@@ -5,7 +5,9 @@ use std::hash::Hash;
 use std::net::IpAddr;
 
 use assent_model::audit::Actor;
-use assent_model::id::{DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId};
+use assent_model::id::{
+    BackchannelRequestId, DeviceId, Did, FamilyId, RegistrationTokenId, SessionId, UserId,
+};
 use assent_model::name::LoginName;
 use assent_model::network::{WIDER_PREFIXES, network_of, prefix_of};
 use assent_model::secret::Digest;
@@ -25,6 +27,7 @@ impl LimitKey for Did {}
 impl LimitKey for DeviceId {}
 impl LimitKey for RegistrationTokenId {}
 impl LimitKey for FamilyId {}
+impl LimitKey for BackchannelRequestId {}
 impl LimitKey for SessionId {}
 impl LimitKey for TypedName {}
 impl LimitKey for BrowserKey {}

@@ -71,12 +71,34 @@ impl PollIntervals {
             false => Ok(()),
         }
     }
+
+    /// Begins the interval again, because a poll was answered only now.
+    pub fn note_answer(&self, request: BackchannelRequestId, now: Timestamp) {
+        let mut polls = self.polls.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = polls.get(&request);
+        let interval = before.map_or(self.interval, |before| before.interval);
+        let next = now + interval;
+        polls.insert(request, Poll { next, interval });
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use assent_model::entropy::SystemEntropy;
+
+    #[test]
+    fn the_interval_counts_from_the_answer() {
+        let start = Timestamp::from_millis(1_700_000_000_000);
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let request = BackchannelRequestId::new(start, &SystemEntropy);
+        let polls = PollIntervals::new(Duration::from_secs(5));
+        assert_eq!(polls.count_poll(request, at(0)), Ok(()));
+        polls.note_answer(request, at(30));
+        assert_eq!(polls.count_poll(request, at(34)), Err(EarlyPoll));
+        polls.note_answer(request, at(60));
+        assert_eq!(polls.count_poll(request, at(70)), Ok(()));
+    }
 
     #[test]
     fn an_early_poll_makes_the_interval_longer() {

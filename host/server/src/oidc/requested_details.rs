@@ -1,0 +1,30 @@
+//! `authorization_details` of a request (RFC 9396 sections 2 and 5), at the authorization endpoint and at the back-channel
+//! authentication endpoint.
+
+use super::parameters::Parameters;
+use crate::domain::{InternalError, Services};
+use assent_model::application::Application;
+use assent_model::authorization_details::requested::{
+    AuthorizationDetails, DetailsError, RequestedDetails,
+};
+
+/// Reads and checks the parameter. A request without it has no details, and reads nothing.
+///
+/// # Errors
+/// If the database fails. The inner error is for the application.
+pub(super) async fn read(
+    services: &Services,
+    application: &Application,
+    parameters: &Parameters,
+) -> Result<Result<AuthorizationDetails, DetailsError>, InternalError> {
+    let Some(text) = parameters.get("authorization_details") else {
+        return Ok(Ok(AuthorizationDetails::default()));
+    };
+    let requested = match RequestedDetails::parse(text) {
+        Ok(requested) => requested,
+        Err(error) => return Ok(Err(error)),
+    };
+    let registered = services.store.details_types(&requested.types()).await?;
+    let permitted = &application.settings.authorization_details_types;
+    Ok(requested.check(&registered, |name| permitted.contains(name)))
+}
