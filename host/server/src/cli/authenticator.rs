@@ -296,27 +296,3 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
     }
     Ok(())
 }
-
-/// Prints the outcome of a decision, and what it was about.
-fn report_decision(request: &PendingRequest, outcome: &str) {
-    match &request.action {
-        Some(action) => {
-            let action = assent_model::printable::lines(action);
-            terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
-        }
-        None if request.browser.is_empty() => terminal::report_line(format_args!(
-            "{outcome}: {} for {}",
-            request.account, request.application.name
-        )),
-        None => terminal::report_line(format_args!(
-            "{outcome}: {} on {} for {}",
-            request.account, request.browser, request.application.name
-        )),
-    }
-    for detail in &request.details {
-        // A terminal shows the isolates of values as characters.
-        let detail = detail.replace(['\u{2068}', '\u{2069}'], "");
-        let detail = assent_model::printable::lines(&detail);
-        terminal::report_line(format_args!("  {detail}"));
-    }
-}
