@@ -18,11 +18,11 @@ use assent_model::id::{
 use assent_model::statement::Decision;
 
 crate::engine::sql::row! {
-    struct ApprovalRow of approvals {
+    pub(crate) struct ApprovalRow of approvals {
         id: String,
         login_id: Option<String>,
         action_approval_id: Option<String>,
-        backchannel_id: Option<String>,
+        pub(crate) backchannel_id: Option<String>,
         user_id: Option<String>,
         name_digest: String,
         browser: String,
@@ -41,7 +41,7 @@ crate::engine::sql::row! {
         channel: Option<String>,
         conflicted: i64,
         outline: OutlineRow,
-        backchannel: BackchannelOutlineRow,
+        pub(crate) backchannel: BackchannelOutlineRow,
     }
 }
 
