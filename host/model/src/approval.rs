@@ -12,7 +12,8 @@ use crate::clock::Timestamp;
 use crate::device_authorization::EnteredCode;
 use crate::entropy::Entropy;
 use crate::id::{
-    ActionApprovalId, ApprovalId, BackchannelRequestId, DeviceId, Did, LoginId, UserId,
+    ActionApprovalId, ApprovalId, BackchannelRequestId, CallerCheckId, DeviceId, Did, LoginId,
+    UserId,
 };
 use crate::login::BrowserContext;
 use crate::scope::Scopes;
@@ -93,6 +94,13 @@ pub enum ApprovalSubject {
         /// The scopes to which an approval consents.
         scopes: Scopes,
     },
+    /// A help desk asks whether the user is on the phone. An approval grants nothing.
+    CallerCheck {
+        /// The id of the check.
+        id: CallerCheckId,
+        /// The name of the administrator who asks, which the device shows and signs.
+        administrator: String,
+    },
 }
 
 /// Writes the kind and the id of the subject.
@@ -103,6 +111,7 @@ impl std::fmt::Display for ApprovalSubject {
             Self::ProtectedAction { id, .. } => write!(f, "action:{id}"),
             Self::Backchannel { id, .. } => write!(f, "backchannel:{id}"),
             Self::DeviceAuthorization { id, .. } => write!(f, "device_authorization:{id}"),
+            Self::CallerCheck { id, .. } => write!(f, "caller_check:{id}"),
         }
     }
 }
@@ -184,6 +193,8 @@ pub enum RequestKind {
     Backchannel,
     /// The user entered the code of a device.
     DeviceAuthorization,
+    /// A help desk that has a caller on the phone.
+    CallerCheck,
 }
 crate::enum_texts!(RequestKind);
 
@@ -250,7 +261,12 @@ impl Approval {
                 *binding != BackchannelBinding::Typed && typed.is_empty()
             }
             (ApprovalSubject::DeviceAuthorization { .. }, None) => typed.is_empty(),
-            (ApprovalSubject::SignIn(_) | ApprovalSubject::ProtectedAction { .. }, None) => false,
+            (
+                ApprovalSubject::SignIn(_)
+                | ApprovalSubject::ProtectedAction { .. }
+                | ApprovalSubject::CallerCheck { .. },
+                None,
+            ) => false,
         }
     }
 

@@ -114,7 +114,8 @@ impl SignedStatement {
             ("assent-approval-v1", ReceiptSubject::SignIn)
             | ("assent-action-v1", ReceiptSubject::Action)
             | (BACKCHANNEL, ReceiptSubject::Backchannel)
-            | (DEVICE_AUTHORIZATION, ReceiptSubject::DeviceAuthorization) => {
+            | (DEVICE_AUTHORIZATION, ReceiptSubject::DeviceAuthorization)
+            | ("assent-caller-check-v1", ReceiptSubject::CallerCheck) => {
                 decision != Decision::Report
             }
             ("assent-same-browser-v1", ReceiptSubject::SignIn) => decision == Decision::Approve,

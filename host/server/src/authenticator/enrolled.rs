@@ -45,6 +45,9 @@ pub struct PendingRequest {
     /// The sign-in on another device, if the user entered the code of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_authorization: Option<PendingDeviceAuthorization>,
+    /// The check of a caller, if the request is the question of a help desk.
+    #[serde(default)]
+    pub caller_check: Option<PendingCallerCheck>,
     /// The texts of the authorization details that the application asks the user to permit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
@@ -75,6 +78,13 @@ pub struct PendingDeviceAuthorization {
     pub asked_at: i64,
     /// The permissions that an approval gives.
     pub scopes: Vec<String>,
+}
+
+/// The details of a pending check of a caller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingCallerCheck {
+    /// The name of the administrator who asks.
+    pub administrator: String,
 }
 
 /// The preview of a QR sign-in, before the user accepts it.

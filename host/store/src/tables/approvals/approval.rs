@@ -6,6 +6,7 @@ use crate::engine::sql;
 use crate::tables::administration::action_approvals::OutlineRow;
 use crate::tables::approvals::{conflict, delivery};
 use crate::tables::backchannel::request::BackchannelOutlineRow;
+use crate::tables::caller_checks::CallerCheckOutlineRow;
 use crate::{Result, Store, StoreError, audit};
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, Approver, FailureReason, MatchingNumber, RequestKind,
@@ -13,7 +14,7 @@ use assent_model::approval::{
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{
-    ActionApprovalId, ApprovalId, BackchannelRequestId, DeviceId, LoginId, UserId,
+    ActionApprovalId, ApprovalId, BackchannelRequestId, CallerCheckId, DeviceId, LoginId, UserId,
 };
 use assent_model::statement::Decision;
 
@@ -23,6 +24,7 @@ crate::engine::sql::row! {
         login_id: Option<String>,
         action_approval_id: Option<String>,
         pub(crate) backchannel_id: Option<String>,
+        caller_check_id: Option<String>,
         user_id: Option<String>,
         name_digest: String,
         browser: String,
@@ -42,24 +44,30 @@ crate::engine::sql::row! {
         conflicted: i64,
         outline: OutlineRow,
         pub(crate) backchannel: BackchannelOutlineRow,
+        caller_check: CallerCheckOutlineRow,
     }
 }
 
-/// Reads approvals, each with the outline of its protected action or back-channel request.
+/// Reads approvals, each with the outline of its protected action, back-channel request or check of a caller.
 macro_rules! approvals_where {
     ($condition:literal) => {
         sql::statement!(
             "SELECT ",
             ApprovalRow::COLUMNS,
-            " FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
-             LEFT JOIN backchannel_requests ON backchannel_requests.id = approvals.backchannel_id
-             WHERE ",
+            ApprovalRow::SOURCE,
+            " WHERE ",
             $condition
         )
     };
 }
 
 impl ApprovalRow {
+    /// The tables of the columns.
+    pub(crate) const SOURCE: &str =
+        " FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
+          LEFT JOIN backchannel_requests ON backchannel_requests.id = approvals.backchannel_id
+          LEFT JOIN caller_checks ON caller_checks.id = approvals.caller_check_id";
+
     fn stage(&self) -> Result<ApprovalStage> {
         Ok(match (self.state.as_str(), self.decided_at) {
             ("requested", None) => ApprovalStage::Requested,
@@ -86,16 +94,18 @@ impl ApprovalRow {
             &self.login_id,
             &self.action_approval_id,
             &self.backchannel_id,
+            &self.caller_check_id,
         ) {
-            (Some(login), None, None) => {
+            (Some(login), None, None, None) => {
                 let login = parse(login, cell("approvals", "login_id", &self.id))?;
                 Ok(ApprovalSubject::SignIn(login))
             }
-            (None, Some(action), None) => Ok(ApprovalSubject::ProtectedAction {
+            (None, Some(action), None, None) => Ok(ApprovalSubject::ProtectedAction {
                 id: parse(action, cell("approvals", "action_approval_id", &self.id))?,
                 outline: self.outline.outline(action)?,
             }),
-            (None, None, Some(request)) => self.backchannel.subject(request),
+            (None, None, Some(request), None) => self.backchannel.subject(request),
+            (None, None, None, Some(check)) => self.caller_check.subject(check),
             _ => Err(cell("approvals", "login_id", &self.id).unexpected()),
         }
     }
@@ -221,6 +231,14 @@ impl Store {
     ) -> Result<Option<Approval>> {
         sql::query_as::<ApprovalRow>(approvals_where!("approvals.backchannel_id = $1"))
             .bind(request.to_string())
+            .fetch_value(self.readers.lookups())
+            .await
+    }
+
+    /// The approval of a check of a caller.
+    pub async fn approval_of_caller_check(&self, check: CallerCheckId) -> Result<Option<Approval>> {
+        sql::query_as::<ApprovalRow>(approvals_where!("approvals.caller_check_id = $1"))
+            .bind(check.to_string())
             .fetch_value(self.readers.lookups())
             .await
     }

@@ -17,10 +17,9 @@ pub(crate) const WATCHED_BY_ID: &str = sql::statement!(
     ", backchannel_requests.digest, backchannel_requests.application_id,
        backchannel_requests.user_id AS asked_user, backchannel_requests.authorization_details,
        backchannel_requests.requested_at AS begun_at, backchannel_requests.expires_at AS ends_at,
-       backchannel_requests.claimed_at
-     FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
-     JOIN backchannel_requests ON backchannel_requests.id = approvals.backchannel_id
-     WHERE approvals.backchannel_id IN ({$})"
+       backchannel_requests.claimed_at",
+    ApprovalRow::SOURCE,
+    " WHERE approvals.backchannel_id IN ({$})"
 );
 
 crate::engine::sql::row! {
