@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::{approved, codes, entered, entry_error, permit, poll, poll_error, start};
-use crate::harness::{Browser, Database, HostOptions, id};
+use crate::harness::{Browser, Database, HostOptions, Text, id};
 use crate::oidc::ciba;
 
 #[both_databases]
