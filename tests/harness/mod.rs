@@ -53,7 +53,7 @@ pub use log::{Log, Statements, let_one_thread_listen};
 pub use logo_server::{LogoServer, png};
 pub use lossy_proxy::LossyProxy;
 pub use postgres_messages::Commit;
-pub use process::ServerProcess;
+pub use process::{ServerProcess, allow_open_files};
 pub use proof_key::ProofKey;
 pub use read::{
     Body, Json, Parsed, Respond, Text, after, base64url, between, free_port, get, jwt_claims,

@@ -1,12 +1,26 @@
-//! The server as a separate process.
+//! The server as a separate process, and the limits of this one.
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::{binary, free_port, in_time, write_file};
+
+/// Lets this process have this number of open files, for tests with many connections.
+pub fn allow_open_files(count: u64) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_some_and(|current| current < count) {
+        let raised = Rlimit {
+            current: Some(count),
+            maximum,
+        };
+        let set = setrlimit(Resource::Nofile, raised);
+        set.unwrap_or_else(|error| panic!("{count} open files, of {maximum:?}: {error}"));
+    }
+}
 
 /// A process `assent serve`, which ends with the test.
 pub struct ServerProcess {

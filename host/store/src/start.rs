@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::audit::context::ChainContext;
 use crate::audit::root;
-use crate::engine::batch::loader::start_loader;
+use crate::engine::batch::loader::{start_loader, start_patient_loader};
 use crate::engine::connect::Database;
 use crate::engine::sql::DatabaseKind;
 use crate::engine::writer::Writer;
@@ -13,6 +13,7 @@ use crate::operations::instance::Instance;
 use crate::store::{Caches, Loaders, Store};
 use crate::tables::accounts::user_account;
 use crate::tables::applications::row;
+use crate::tables::backchannel::watched;
 use crate::tables::devices::inbox_row;
 use crate::tables::keys::saml_keys;
 use crate::tables::sessions::signed_in;
@@ -51,6 +52,14 @@ impl Store {
             application_versions: start_loader::<row::ApplicationVersionRow>(
                 &readers,
                 row::VERSION_BY_ID,
+            ),
+            patient_versions: start_patient_loader::<row::ApplicationVersionRow>(
+                &readers,
+                row::VERSION_BY_ID,
+            ),
+            watched_requests: start_patient_loader::<watched::WatchedRow>(
+                &readers,
+                watched::WATCHED_BY_ID,
             ),
             codes: start_loader::<tokens::PresentedCodeRow>(&readers, tokens::PRESENTED_CODE),
             families: start_loader::<tokens::FamilyRow>(&readers, tokens::FAMILY_BY_ID),

@@ -23,6 +23,7 @@ use crate::tables::accounts::user_account::{AccountAccess, HeldAccount, UserAcco
 use crate::tables::applications::noted_secret_uses::SecretUses;
 use crate::tables::applications::recorded_use::RecordedUse;
 use crate::tables::applications::row::ApplicationVersionRow;
+use crate::tables::backchannel::watched::WatchedRequest;
 use crate::tables::devices::inbox_row::{InboxKey, InboxSummary};
 use crate::tables::sessions::signed_in::{SignOnRow, SignedInSession};
 use crate::tables::sign_in::pushed_request_row::PushedRequest;
@@ -71,6 +72,10 @@ pub(crate) struct Loaders {
     pub(crate) access: BatchLoader<AccountAccess, (String, String)>,
     pub(crate) codes: BatchLoader<PresentedCode, (String, String)>,
     pub(crate) application_versions: BatchLoader<ApplicationVersionRow>,
+    /// The same for requests that wait for seconds anyway.
+    pub(crate) patient_versions: BatchLoader<ApplicationVersionRow>,
+    /// Back-channel requests for whose decision clients wait.
+    pub(crate) watched_requests: BatchLoader<WatchedRequest>,
     pub(crate) families: BatchLoader<Arc<TokenFamily>>,
     pub(crate) family_states: BatchLoader<FamilyStateRow, StateKey>,
     pub(crate) client_states: BatchLoader<ClientStateRow, StateKey>,

@@ -222,13 +222,14 @@ impl Drive<'_> {
     }
 }
 
-struct Connection {
+/// A connection that sends one request after the other.
+pub struct Connection {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Connection {
-    async fn open(address: SocketAddr) -> Self {
+    pub async fn open(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("a connection");
         stream.set_nodelay(true).expect("a socket");
         Self {
@@ -239,6 +240,19 @@ impl Connection {
 
     /// Sends a request, and returns the response, which must be a success or a redirect.
     async fn call(&mut self, request: &str) -> Response<'_> {
+        let response = self.exchange(request).await;
+        let expected = ["HTTP/1.1 200 ", "HTTP/1.1 201 ", "HTTP/1.1 303 "];
+        assert!(
+            expected.iter().any(|line| response.head.starts_with(line)),
+            "{}{}",
+            response.head,
+            String::from_utf8_lossy(response.body)
+        );
+        response
+    }
+
+    /// Sends a request, and returns the response.
+    pub async fn exchange(&mut self, request: &str) -> Response<'_> {
         self.stream
             .write_all(request.as_bytes())
             .await
@@ -260,12 +274,6 @@ impl Connection {
         while self.buffer.len() < head + length {
             self.read().await;
         }
-        let expected = [b"HTTP/1.1 200 ", b"HTTP/1.1 201 ", b"HTTP/1.1 303 "];
-        assert!(
-            expected.iter().any(|line| self.buffer.starts_with(*line)),
-            "{}",
-            String::from_utf8_lossy(&self.buffer)
-        );
         Response {
             head: std::str::from_utf8(&self.buffer[..head]).expect("a head"),
             body: &self.buffer[head..],

@@ -10,7 +10,8 @@
 //! Then it compares PostgreSQL behind a network with a round trip of half a millisecond with SQLite, and a database
 //! with the history of a large installation with an empty one. It also compares two instances with one, each with the
 //! same share of the core. It compares requests with a DPoP proof, and sign-ins with a pushed request, with those
-//! without. Last, it compares instances that export traces with one that does not.
+//! without, and instances that export traces with one that does not. Last, it measures 10,000 back-channel requests
+//! whose clients wait.
 
 mod bounds;
 mod delay;
@@ -23,6 +24,7 @@ mod security;
 mod server;
 mod setup;
 mod subject;
+mod waiting;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -80,6 +82,11 @@ fn main() {
         }
         if is_selected("tracing") {
             measure_tracing().await;
+        }
+        for backend in [Backend::Sqlite, Backend::Postgres] {
+            if is_selected(&format!("waiting {backend:?}")) {
+                measure_waiting(backend).await;
+            }
         }
     });
 }
@@ -300,6 +307,18 @@ async fn measure_tracing() {
             100.0 * (all / none - 1.0),
         );
     }
+}
+
+/// Measures requests whose clients wait for a decision.
+async fn measure_waiting(backend: Backend) {
+    println!(
+        "\nWaiting on {backend:?}: {} back-channel requests with long polls",
+        waiting::REQUESTS
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = backend.create(folder.path()).await;
+    let server = Server::start_with(folder.path(), url.url(), waiting::SETTINGS).await;
+    waiting::measure(&server, folder.path()).await;
 }
 
 /// Returns whether the command line selects this name: the name must contain all words of the command line.

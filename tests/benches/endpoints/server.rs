@@ -37,6 +37,13 @@ impl Server {
         Self::start_at(folder, address, base, (database, "")).await
     }
 
+    /// Starts the server with additional settings.
+    pub async fn start_with(folder: &Path, database: &str, more: &str) -> Self {
+        let address = free_address();
+        let base = format!("http://localhost:{}", address.port());
+        Self::start_at(folder, address, base, (database, more)).await
+    }
+
     /// Starts another instance of the same service, with the same settings.
     pub async fn start_beside(&self, folder: &Path, database: &str) -> Self {
         self.start_beside_with(folder, database, "").await
@@ -88,17 +95,30 @@ impl Server {
 
     /// Returns the numbers of commits and of writes in them so far.
     pub async fn commits(&self) -> (f64, f64) {
+        let names = [
+            "assent_store_batch_size_count",
+            "assent_store_batch_size_sum",
+        ];
+        let [commits, writes] = self.metrics(names).await;
+        (commits, writes)
+    }
+
+    /// Returns the number of statements so far.
+    pub async fn statements(&self) -> f64 {
+        let names = ["assent_store_statement_duration_seconds_count"];
+        let [statements] = self.metrics(names).await;
+        statements
+    }
+
+    /// Returns the metrics with these names, which have no labels.
+    async fn metrics<const COUNT: usize>(&self, names: [&str; COUNT]) -> [f64; COUNT] {
         let metrics = get(self.metrics, "/metrics").await.expect("metrics");
         let metrics = String::from_utf8(metrics).expect("text");
-        let sum_of = |name: &str| {
+        names.map(|name| {
             let line = metrics.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|value| value.trim().parse().ok())
                 .unwrap_or_else(|| panic!("no {name}: {metrics}"))
-        };
-        (
-            sum_of("assent_store_batch_size_count"),
-            sum_of("assent_store_batch_size_sum"),
-        )
+        })
     }
 
     /// Returns the process ID.
@@ -134,16 +154,21 @@ impl Server {
     }
 
     pub fn resident_mib(&self) -> f64 {
-        self.memory("VmRSS:")
+        self.memory("status", "VmRSS:")
     }
 
     pub fn peak_mib(&self) -> f64 {
-        self.memory("VmHWM:")
+        self.memory("status", "VmHWM:")
     }
 
-    fn memory(&self, name: &str) -> f64 {
-        let status = self.proc("status");
-        let line = status
+    /// Returns the proportional set size, which counts a shared page in parts.
+    pub fn proportional_mib(&self) -> f64 {
+        self.memory("smaps_rollup", "Pss:")
+    }
+
+    fn memory(&self, file: &str, name: &str) -> f64 {
+        let text = self.proc(file);
+        let line = text
             .lines()
             .find_map(|line| line.strip_prefix(name))
             .expect("the line");
@@ -185,7 +210,8 @@ async fn get(address: SocketAddr, path: &str) -> std::io::Result<Vec<u8>> {
 fn settings(base: &str, address: SocketAddr, database: &str) -> String {
     // All requests come from one IP address, which would soon reach a rate limit.
     format!(
-        "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n[database]\nurl = \"{database}\"\n\
+        "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\nconnections_per_network = 20000\n\
+         [database]\nurl = \"{database}\"\n\
          [keys]\nmaster_key_file = \"master.key\"\n\
          [rate_limits]\ntoken_requests_per_ip = {{ per_minute = 0, burst = 1 }}\nlogin_pages_per_ip = {{ per_minute = \
          0, burst = 1 }}\n\

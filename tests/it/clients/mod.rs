@@ -4,6 +4,7 @@
 
 mod apache;
 mod authlib;
+mod browserless;
 mod fapi;
 mod journey;
 mod openid_client;

@@ -24,30 +24,45 @@ fn each_block_has_a_known_language() {
     assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
-/// The first line of the code names its file. `clients::fapi` runs these files.
+/// The pages with the code of clients, and its files. `clients::fapi` and `clients::browserless` run these files.
+const CLIENTS: [(&str, [&str; 2]); 2] = [
+    (
+        "developers/fapi-clients.md",
+        [
+            "tests/js/fapi_client.mjs",
+            "tests/java/fapi/FapiClient.java",
+        ],
+    ),
+    (
+        "developers/clients-without-a-browser.md",
+        [
+            "tests/js/browserless_client.mjs",
+            "tests/java/browserless/BrowserlessClient.java",
+        ],
+    ),
+];
+
+/// The first line of the code names its file.
 #[test]
-fn the_clients_of_the_fapi_page_are_those_of_the_tests() {
+fn the_clients_of_the_pages_are_those_of_the_tests() {
     let pages = pages();
-    let page = pages
-        .iter()
-        .find(|page| page.path.ends_with("developers/fapi-clients.md"))
-        .expect("the page");
-    for path in [
-        "tests/js/fapi_client.mjs",
-        "tests/java/fapi/FapiClient.java",
-    ] {
-        let code = read_file(root().join(path));
-        let first = code.lines().next().expect("a line");
-        let shown = page.blocks.iter().find(|block| {
-            let mut lines = block.text.lines();
-            lines.next() == Some(first)
-        });
-        let shown = shown.unwrap_or_else(|| panic!("no block begins with {first}"));
-        assert!(
-            shown.text == code,
-            "{} differs from {path}: copy the file into the block",
-            page.place(shown)
-        );
+    for (name, files) in CLIENTS {
+        let page = pages.iter().find(|page| page.path.ends_with(name));
+        let page = page.expect("the page");
+        for path in files {
+            let code = read_file(root().join(path));
+            let first = code.lines().next().expect("a line");
+            let shown = page.blocks.iter().find(|block| {
+                let mut lines = block.text.lines();
+                lines.next() == Some(first)
+            });
+            let shown = shown.unwrap_or_else(|| panic!("no block begins with {first}"));
+            assert!(
+                shown.text == code,
+                "{} differs from {path}: copy the file into the block",
+                page.place(shown)
+            );
+        }
     }
 }
 

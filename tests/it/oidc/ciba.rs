@@ -8,6 +8,7 @@ mod fapi;
 mod indistinguishable;
 mod limits;
 mod long_polls;
+mod many_polls;
 mod ping;
 mod polls;
 mod proofs;

@@ -19,7 +19,7 @@ pub use visit::{Arrival, Decision, arrive};
 
 use crate::harness::{PATIENCE, Pipes, binary, parse_json};
 
-/// A running program that reads lines of JSON and answers each with one line.
+/// A running program that reads lines of JSON and answers each, usually with one line.
 pub struct Program {
     _process: Child,
     input: ChildStdin,
@@ -78,6 +78,11 @@ impl Program {
     /// Sends a value, and returns the program's answer.
     pub async fn ask(&mut self, value: &Value) -> Value {
         self.send(value).await;
+        self.next().await
+    }
+
+    /// Returns the next line of a program that writes several for one value.
+    pub async fn next(&mut self) -> Value {
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
         let line = line
             .expect("in time")

@@ -16,9 +16,11 @@ pub(crate) mod usage;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::engine::batch::loader::BatchLoader;
 use crate::engine::rows::{NEVER, epoch_number, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::tables::applications::row::ApplicationVersionRow;
 use crate::tables::users::deprovisioning;
 use crate::{Result, Store, VersionedWrite};
 use assent_model::application::{Application, RegisteredApplication};
@@ -125,7 +127,23 @@ impl Store {
 
     /// The OpenID Connect client with this id, and the epoch in which tokens are issued now.
     pub async fn client_in_epoch(&self, id: &Did) -> Result<Option<(Arc<Application>, u32)>> {
-        let versions = &self.lookups.application_versions;
+        self.client_by(&self.lookups.application_versions, id).await
+    }
+
+    /// The same for a caller that waits for seconds anyway. It may wait for a moment, so that one statement serves many
+    /// callers. The version is read after the call.
+    pub async fn client_of_waiting_request(
+        &self,
+        id: &Did,
+    ) -> Result<Option<(Arc<Application>, u32)>> {
+        self.client_by(&self.lookups.patient_versions, id).await
+    }
+
+    async fn client_by(
+        &self,
+        versions: &BatchLoader<ApplicationVersionRow>,
+        id: &Did,
+    ) -> Result<Option<(Arc<Application>, u32)>> {
         let Some(row) = versions.call(id.to_string()).await? else {
             return Ok(None);
         };

@@ -7,4 +7,5 @@ pub(crate) mod deliveries;
 pub(crate) mod device_authorization;
 pub(crate) mod history;
 pub(crate) mod request;
+pub(crate) mod watched;
 pub(crate) mod withdrawal;

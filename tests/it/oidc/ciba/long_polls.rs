@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use assent_test_macros::both_databases;
-use reqwest::StatusCode;
-use serde_json::Value;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
 
-use super::{GRANT, asked, pending, poll_error, start, start_with};
+use super::{GRANT, asked, pending, permit, poll_error, start, start_with};
 use crate::harness::{
     Application, Database, HostOptions, Respond, Statements, TestHost, http_client, in_time,
 };
@@ -128,7 +128,8 @@ async fn a_waiting_poll_executes_no_statement() {
     let auth_req_id = asked(&host, &ada, &[]).await;
     let watched = async {
         until_waiting(&host, 1).await;
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        // Its last statement at the beginning may wait for those of other polls.
+        tokio::time::sleep(Duration::from_secs(1)).await;
         let reads = || {
             statements.count("FROM backchannel_requests")
                 + statements.count("FROM approvals LEFT JOIN")
@@ -143,6 +144,55 @@ async fn a_waiting_poll_executes_no_statement() {
     let ((status, answer), ()) = in_time(async { tokio::join!(poll, watched) }).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
     until_waiting(&host, 0).await;
+}
+
+/// A long poll reads its request and its application with others, and checks the same.
+#[both_databases]
+async fn a_long_poll_is_rejected_as_a_short_one(database: Database) {
+    let (host, ada) = start(database).await;
+    let auth_req_id = asked(&host, &ada, &[]).await;
+    let error = async |application: &Application, auth_req_id: &str| {
+        let began = Instant::now();
+        let poll = long_poll(&host.base, application, auth_req_id, "wait=30");
+        let (status, answer) = poll.await;
+        assert!(began.elapsed() < Duration::from_secs(20), "{database:?}");
+        (status, answer["error"].as_str().map(str::to_owned))
+    };
+    let invalid = (StatusCode::BAD_REQUEST, Some("invalid_grant".to_owned()));
+    let other = host.web_application().await;
+    permit(&host, &other).await;
+    assert_eq!(
+        error(&other, &auth_req_id).await,
+        invalid,
+        "{database:?}: of another application"
+    );
+    let forged = format!("{}{}", &auth_req_id[..30], "A".repeat(37));
+    for text in [forged.as_str(), "br_x"] {
+        assert_eq!(error(&ada.application, text).await, invalid, "{database:?}");
+    }
+    let stranger = Application {
+        secret: Some("wrong".to_owned()),
+        ..ada.application.clone()
+    };
+    let rejected = (StatusCode::UNAUTHORIZED, Some("invalid_client".to_owned()));
+    assert_eq!(error(&stranger, &auth_req_id).await, rejected);
+    let request = pending(&ada.device).await;
+    ada.device.approve(&request, "").await;
+    assert_eq!(
+        error(&ada.application, &auth_req_id).await,
+        (StatusCode::OK, None),
+        "{database:?}: decided before"
+    );
+    assert_eq!(
+        error(&ada.application, &auth_req_id).await,
+        invalid,
+        "{database:?}: used"
+    );
+    let path = format!("/applications/{}", ada.application.id);
+    let disabled = json!({"enabled": false});
+    host.admin_ok(Method::PATCH, &path, disabled).await;
+    let (status, _) = error(&ada.application, &auth_req_id).await;
+    assert_ne!(status, StatusCode::OK, "{database:?}");
 }
 
 /// A newer poll replaces one that waits on a lost connection.

@@ -150,6 +150,9 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
                 certificate: certificate.as_ref().map(ClientCertificate::presented),
                 proof: proof_header(&headers.proofs),
                 parameters: &parameters,
+                is_patient: endpoint == ClientEndpoint::Token
+                    && patience.is_long()
+                    && grant::may_wait(&parameters),
             };
             let text = match endpoint {
                 ClientEndpoint::Token => grant::presented(services, &parameters),

@@ -67,7 +67,8 @@ pub(super) async fn exchange(
     if client.application.settings.backchannel_delivery.mode() == DeliveryMode::Push {
         return Err(TokenError::UnauthorizedClient);
     }
-    let found = find(services, client, parameters.required("auth_req_id")?).await?;
+    let text = parameters.required("auth_req_id")?;
+    let found = find(services, client, text, patience).await?;
     let polling = Polling {
         intervals: &services.rate_limits.backchannel_polls,
         patience,
@@ -180,14 +181,12 @@ async fn find(
     services: &Services,
     client: &AuthenticatedClient,
     text: &str,
+    patience: &Patience,
 ) -> Result<(BackchannelRequest, Approval), TokenError> {
     let token = Token::parse(prefix::BACKCHANNEL_REQUEST, text).ok_or(INVALID)?;
     let id = BackchannelRequestId::from_bytes(token.id());
-    let found = services
-        .store
-        .backchannel_request(id)
-        .await
-        .map_err(InternalError::from)?
+    let (found, approval) = long_poll::read(services, id, patience).await?;
+    let found = found
         .filter(|found| found.digest == token.digest() && found.entered_code.is_none())
         .ok_or(INVALID)?;
     let application = &client.application.id;
@@ -199,12 +198,15 @@ async fn find(
         tracing::info!(%application, request = %id, "auth_req_id rejected: used before");
         return Err(INVALID);
     }
-    let approval = services
-        .store
-        .approval_of_backchannel(id)
-        .await
-        .map_err(InternalError::from)?
-        .ok_or(INVALID)?;
+    let approval = match approval {
+        Some(approval) => approval,
+        None => services
+            .store
+            .approval_of_backchannel(id)
+            .await
+            .map_err(InternalError::from)?
+            .ok_or(INVALID)?,
+    };
     Ok((found, approval))
 }
 

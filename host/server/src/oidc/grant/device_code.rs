@@ -7,6 +7,7 @@ use crate::oidc::client_auth::AuthenticatedClient;
 use crate::oidc::error::TokenError;
 use crate::oidc::grant::ciba;
 use crate::oidc::grant::ciba::Polling;
+use crate::oidc::grant::long_poll;
 use crate::oidc::grant::long_poll::Patience;
 use crate::oidc::grant::new_tokens::TokenResponse;
 use crate::oidc::parameters::Parameters;
@@ -41,18 +42,19 @@ pub(super) async fn exchange(
             Err(_) => TokenError::SlowDown,
         });
     }
-    let store = &services.store;
-    let entered = store
-        .backchannel_request(found.id)
-        .await
-        .map_err(InternalError::from)?
+    let (entered, approval) = long_poll::read(services, found.id, patience).await?;
+    let entered = entered
         .filter(|request| !request.is_claimed)
         .ok_or(INVALID)?;
-    let approval = store
-        .approval_of_backchannel(found.id)
-        .await
-        .map_err(InternalError::from)?
-        .ok_or(INVALID)?;
+    let approval = match approval {
+        Some(approval) => approval,
+        None => services
+            .store
+            .approval_of_backchannel(found.id)
+            .await
+            .map_err(InternalError::from)?
+            .ok_or(INVALID)?,
+    };
     let polling = Polling {
         intervals: polls,
         patience,

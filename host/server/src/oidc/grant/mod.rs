@@ -61,6 +61,12 @@ pub async fn exchange(
     }
 }
 
+/// Whether a token request may wait for the decision of a user.
+pub fn may_wait(parameters: &Parameters) -> bool {
+    let requested = parameters.get("grant_type").and_then(GrantType::parse);
+    matches!(requested, Some(GrantType::Ciba | GrantType::DeviceCode))
+}
+
 /// Returns the code or token that a token request presents, if its grant type has one and this installation may have
 /// issued it.
 pub fn presented(services: &Services, parameters: &Parameters) -> Option<PresentedText> {

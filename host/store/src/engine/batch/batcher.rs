@@ -3,6 +3,9 @@
 //! Every statement costs a change of threads (SQLite) or a round trip (PostgreSQL), which is more than the execution of
 //! most statements. While one batch runs, the next one collects calls. So an idle instance answers without delay, and
 //! for a busy one many calls cost little more than one. Nothing is cached between batches.
+//!
+//! Polls that wait for seconds anyway have queues of their own, with a pause between two batches. So the number of
+//! their statements does not grow with the number of polls.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -13,8 +16,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, mpsc, oneshot};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
+use crate::engine::batch::bulk_sql::LARGEST;
 use crate::{Result, StoreError};
 use assent_model::clock::QUEUE_DEADLINE;
 
@@ -24,6 +28,29 @@ pub(crate) const MOST: usize = 64;
 const QUEUE: usize = 1024;
 /// The time limit of a call, including the wait for its turn, which is at most [`QUEUE_DEADLINE`].
 const LIMIT: Duration = Duration::from_secs(10);
+
+/// When a batch begins, and how large it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// The most calls of a batch.
+    most: usize,
+    /// The least time between the beginnings of two batches, if the first of them is not full.
+    pause: Duration,
+}
+
+impl Pace {
+    /// For calls that are answered as soon as possible.
+    pub(crate) const PROMPT: Self = Self {
+        most: MOST,
+        pause: Duration::ZERO,
+    };
+    /// For calls of requests that wait for seconds anyway: four statements a second, however many calls there are. A
+    /// queue that was idle answers at once.
+    pub(crate) const PATIENT: Self = Self {
+        most: LARGEST,
+        pause: Duration::from_millis(250),
+    };
+}
 
 /// The result of a batch: one result for each call, in their order.
 pub(crate) type BatchResult<A> = Result<Vec<Result<A>>>;
@@ -66,16 +93,16 @@ struct PendingCall<Q, A> {
 }
 
 impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Batcher<Q, A> {
-    /// Starts the tasks that execute `work`, with `at_a_time` batches at a time. They end when the last clone is
-    /// dropped.
-    pub(crate) fn start<F>(at_a_time: u32, work: F) -> Self
+    /// Starts the tasks that execute `work`, with `at_a_time` batches at a time, each at this pace. They end when the
+    /// last clone is dropped.
+    pub(crate) fn start<F>(at_a_time: u32, pace: Pace, work: F) -> Self
     where
         F: Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>> + Clone + Send + Sync + 'static,
     {
         let (queue, questions) = mpsc::channel(QUEUE);
         let questions = Arc::new(Mutex::new(questions));
         for _ in 0..at_a_time {
-            tokio::spawn(run(Arc::clone(&questions), work.clone()));
+            tokio::spawn(run(Arc::clone(&questions), pace, work.clone()));
         }
         Self { queue }
     }
@@ -126,13 +153,16 @@ impl<Q, A> std::fmt::Debug for Batcher<Q, A> {
 
 async fn run<Q, A>(
     questions: Arc<Mutex<mpsc::Receiver<PendingCall<Q, A>>>>,
+    pace: Pace,
     work: impl Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>> + Send + Sync,
 ) where
     Q: Clone + Send + Sync,
     A: Send + 'static,
 {
     let mut batch = Vec::with_capacity(MOST);
-    while next_batch(&questions, &mut batch).await {
+    while next_batch(&questions, pace.most, &mut batch).await {
+        let begun = Instant::now();
+        let is_full = batch.len() >= pace.most;
         // A call is not executed if its caller has gone away.
         batch.retain(|question| !question.reply.is_closed() && question.turn.begin());
         if batch.is_empty() {
@@ -160,6 +190,10 @@ async fn run<Q, A>(
             // One call may have failed and rolled back all of them. So each is tried separately, and only the cause
             // fails.
             Err(_) => run_one_by_one(&mut batch, &work).await,
+        }
+        // A full batch leaves further calls behind, which would wait for too long.
+        if !pace.pause.is_zero() && !is_full {
+            sleep_until(begun + pace.pause).await;
         }
     }
 }
@@ -197,17 +231,21 @@ async fn catch_panic<A>(work: BoxFuture<'static, BatchResult<A>>) -> BatchResult
     })
 }
 
-/// Waits for a call, and adds the other pending calls. Returns `false` once no caller remains.
-async fn next_batch<T>(questions: &Mutex<mpsc::Receiver<T>>, batch: &mut Vec<T>) -> bool {
+/// Waits for a call, and adds other pending calls, up to `most` together. Returns `false` once no caller remains.
+async fn next_batch<T>(
+    questions: &Mutex<mpsc::Receiver<T>>,
+    most: usize,
+    batch: &mut Vec<T>,
+) -> bool {
     // The lock is held during the wait, so that one task at a time collects; the others execute their batches
     // meanwhile.
     let mut questions = questions.lock().await;
-    if questions.recv_many(batch, MOST).await == 0 {
+    if questions.recv_many(batch, most).await == 0 {
         return false;
     }
     // Other ready callers queue their calls first. Otherwise the first call would have a batch of its own.
     tokio::task::yield_now().await;
-    while batch.len() < MOST
+    while batch.len() < most
         && let Ok(question) = questions.try_recv()
     {
         batch.push(question);
@@ -273,7 +311,7 @@ mod tests {
     fn doubling() -> (Batcher<u32, u32>, RecordedCalls) {
         let seen = Arc::new(StdMutex::new(Vec::new()));
         let calls = Arc::clone(&seen);
-        let batcher = Batcher::start(1, move |numbers: Vec<u32>| {
+        let batcher = Batcher::start(1, Pace::PROMPT, move |numbers: Vec<u32>| {
             calls.lock().unwrap().push(numbers.clone());
             Box::pin(async move {
                 match numbers.iter().find(|number| (13..=15).contains(*number)) {
@@ -300,6 +338,36 @@ mod tests {
         assert_eq!(sizes, [MOST, 80 - MOST]);
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn patient_calls_share_a_batch_within_the_pause() {
+        let seen = Arc::new(StdMutex::new(Vec::new()));
+        let calls = Arc::clone(&seen);
+        let batcher = Batcher::start(1, Pace::PATIENT, move |numbers: Vec<u32>| {
+            calls.lock().unwrap().push(numbers.len());
+            Box::pin(async move { Ok(numbers.into_iter().map(Ok).collect()) })
+        });
+        let begun = Instant::now();
+        assert_eq!(batcher.call(1).await.unwrap(), 1);
+        assert!(begun.elapsed() < Duration::from_millis(1), "it was idle");
+        let one_each_10_ms = (0..50).map(|number| {
+            let batcher = batcher.clone();
+            async move {
+                tokio::time::sleep(Duration::from_millis(10 * u64::from(number))).await;
+                batcher.call(number).await
+            }
+        });
+        join_all(one_each_10_ms).await;
+        assert_eq!(seen.lock().unwrap().len(), 3, "a batch each 250 ms");
+        assert_eq!(seen.lock().unwrap().iter().sum::<usize>(), 51);
+        // Full batches follow each other without a pause.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let begun = Instant::now();
+        let many = u32::try_from(2 * LARGEST).unwrap();
+        let calls = (0..many).map(|number| batcher.call(number));
+        tokio::task::unconstrained(join_all(calls)).await;
+        assert!(begun.elapsed() < Duration::from_millis(1));
+    }
+
     #[tokio::test]
     async fn only_the_failing_call_of_a_batch_fails() {
         let (batcher, seen) = doubling();
@@ -316,7 +384,7 @@ mod tests {
     async fn a_call_that_waits_too_long_is_not_executed() {
         let seen = Arc::new(StdMutex::new(Vec::new()));
         let calls = Arc::clone(&seen);
-        let batcher = Batcher::start(1, move |numbers: Vec<u32>| {
+        let batcher = Batcher::start(1, Pace::PROMPT, move |numbers: Vec<u32>| {
             calls.lock().unwrap().extend(numbers.clone());
             Box::pin(async move {
                 tokio::time::sleep(QUEUE_DEADLINE * 2).await;
@@ -365,7 +433,7 @@ mod tests {
     fn waiting(open: &tokio::sync::watch::Sender<bool>) -> (Batcher<u32, u32>, RecordedCalls) {
         let seen = Arc::new(StdMutex::new(Vec::new()));
         let (calls, open) = (Arc::clone(&seen), open.subscribe());
-        let batcher = Batcher::start(2, move |numbers: Vec<u32>| {
+        let batcher = Batcher::start(2, Pace::PROMPT, move |numbers: Vec<u32>| {
             calls.lock().unwrap().push(numbers.clone());
             let mut open = open.clone();
             Box::pin(async move {

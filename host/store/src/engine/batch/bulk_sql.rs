@@ -9,9 +9,14 @@ const SIZES: [usize; 7] = [1, 2, 4, 8, 16, 32, MOST];
 /// The most rows of a statement.
 pub(crate) const MOST: usize = 64;
 
-/// A statement over up to 64 rows. Unused placeholders repeat the last row, so a repeated row must do no harm.
+/// The most rows of a statement for many callers.
+pub(crate) const LARGEST: usize = 512;
+
+/// A statement over up to 64 rows, or 512. Unused placeholders repeat the last row, so a repeated row must do no harm.
 pub(crate) struct BulkSql {
     texts: [(usize, StatementText); SIZES.len()],
+    /// The statement over 512 rows, if there is one.
+    largest: Option<StatementText>,
 }
 
 impl BulkSql {
@@ -19,12 +24,21 @@ impl BulkSql {
     /// `{($, $)}` for those of all rows with this many columns. Their numbers follow the `before` placeholders that the
     /// text itself contains. A template with several such groups has the same number of rows in each.
     pub(crate) fn new(text: &str, before: usize) -> Self {
+        Self::with_sizes(text, before, false)
+    }
+
+    /// The same for up to 512 rows. The text contains no other placeholders.
+    pub(crate) fn large(text: &str) -> Self {
+        Self::with_sizes(text, 0, true)
+    }
+
+    fn with_sizes(text: &str, before: usize, is_large: bool) -> Self {
         let mut parts = text.split('{');
         let head = parts.next().unwrap_or_default();
         let groups: Vec<(&str, &str)> = parts.filter_map(|part| part.split_once('}')).collect();
         let is_in_order =
             is_numbered_once(head, before) && groups.iter().all(|(_, tail)| !tail.contains('$'));
-        let texts = SIZES.map(|size| {
+        let text_for = |size: usize| {
             let mut next = before;
             let mut numbered = head.to_owned();
             let mut anonymous = without_numbers(head);
@@ -36,18 +50,21 @@ impl BulkSql {
                 anonymous.extend([&vec![*row; size].join(", "), *tail]);
             }
             let numbered = Arc::from(numbered);
-            let text = match is_in_order {
+            match is_in_order {
                 true => StatementText::of_bulk(numbered, anonymous.replace('$', "?").into()),
                 false => numbered.into(),
-            };
-            (size, text)
-        });
-        Self { texts }
+            }
+        };
+        Self {
+            texts: SIZES.map(|size| (size, text_for(size))),
+            largest: is_large.then(|| text_for(LARGEST)),
+        }
     }
 
     pub(crate) fn sql_for(&self, rows: usize) -> StatementText {
         let found = self.texts.iter().find(|(size, _)| *size >= rows);
-        let [.., (_, largest)] = &self.texts;
+        let [.., (_, last)] = &self.texts;
+        let largest = self.largest.as_ref().unwrap_or(last);
         found.map_or(largest, |(_, text)| text).clone()
     }
 
@@ -72,10 +89,12 @@ impl BulkSql {
     }
 
     /// The number of rows in the statement for `count` rows.
-    #[allow(clippy::unused_self, reason = "each statement has the same sizes")]
     pub(crate) fn places(&self, count: usize) -> usize {
         let size = SIZES.into_iter().find(|size| *size >= count);
-        size.unwrap_or(count)
+        size.unwrap_or(match self.largest {
+            Some(_) => LARGEST,
+            None => count,
+        })
     }
 }
 
@@ -175,6 +194,15 @@ mod tests {
             let statement = BulkSql::new(text, before).sql_for(1);
             assert_eq!(statement.for_sqlite(), statement.as_str());
         }
+    }
+
+    #[test]
+    fn a_large_statement_has_a_further_size() {
+        let ids = BulkSql::large("SELECT * FROM t WHERE id IN ({$})");
+        assert_eq!((ids.places(64), ids.places(65)), (64, 512));
+        assert!(text(&ids, 64).ends_with("$64)"));
+        assert!(text(&ids, 65).ends_with("$512)"));
+        assert_eq!(ids.sql_for(65).for_sqlite().matches('?').count(), 512);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use crate::engine::batch::batcher::{BatchResult, Batcher};
+use crate::engine::batch::batcher::{BatchResult, Batcher, Pace};
 use crate::engine::batch::bulk_sql::BulkSql;
 use crate::engine::connections::Readers;
 use crate::engine::sql;
@@ -83,8 +83,26 @@ pub(crate) fn start_loader<R: Row>(
     readers: &Readers,
     statement: &str,
 ) -> BatchLoader<R::Value, R::Key> {
-    let (readers, statement) = (readers.clone(), Arc::new(BulkSql::new(statement, 0)));
-    BatchLoader(Batcher::start(BATCHES, move |keys| {
+    start::<R>(readers, BulkSql::new(statement, 0), BATCHES, Pace::PROMPT)
+}
+
+/// Starts a loader for callers that wait for seconds anyway: one statement reads the rows of many of them. `statement`
+/// is as in [`start_loader`].
+pub(crate) fn start_patient_loader<R: Row>(
+    readers: &Readers,
+    statement: &str,
+) -> BatchLoader<R::Value, R::Key> {
+    start::<R>(readers, BulkSql::large(statement), 1, Pace::PATIENT)
+}
+
+fn start<R: Row>(
+    readers: &Readers,
+    statement: BulkSql,
+    at_a_time: u32,
+    pace: Pace,
+) -> BatchLoader<R::Value, R::Key> {
+    let (readers, statement) = (readers.clone(), Arc::new(statement));
+    BatchLoader(Batcher::start(at_a_time, pace, move |keys| {
         let (readers, statement) = (readers.clone(), Arc::clone(&statement));
         Box::pin(async move { read::<R>(&readers, &statement, &keys).await })
     }))

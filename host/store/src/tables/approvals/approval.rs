@@ -19,11 +19,11 @@ use assent_model::id::{
 use assent_model::statement::Decision;
 
 crate::engine::sql::row! {
-    struct ApprovalRow of approvals {
+    pub(crate) struct ApprovalRow of approvals {
         id: String,
         login_id: Option<String>,
         action_approval_id: Option<String>,
-        backchannel_id: Option<String>,
+        pub(crate) backchannel_id: Option<String>,
         caller_check_id: Option<String>,
         user_id: Option<String>,
         name_digest: String,
@@ -43,7 +43,7 @@ crate::engine::sql::row! {
         channel: Option<String>,
         conflicted: i64,
         outline: OutlineRow,
-        backchannel: BackchannelOutlineRow,
+        pub(crate) backchannel: BackchannelOutlineRow,
         caller_check: CallerCheckOutlineRow,
     }
 }
@@ -54,16 +54,20 @@ macro_rules! approvals_where {
         sql::statement!(
             "SELECT ",
             ApprovalRow::COLUMNS,
-            " FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
-             LEFT JOIN backchannel_requests ON backchannel_requests.id = approvals.backchannel_id
-             LEFT JOIN caller_checks ON caller_checks.id = approvals.caller_check_id
-             WHERE ",
+            ApprovalRow::SOURCE,
+            " WHERE ",
             $condition
         )
     };
 }
 
 impl ApprovalRow {
+    /// The tables of the columns.
+    pub(crate) const SOURCE: &str =
+        " FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
+          LEFT JOIN backchannel_requests ON backchannel_requests.id = approvals.backchannel_id
+          LEFT JOIN caller_checks ON caller_checks.id = approvals.caller_check_id";
+
     fn stage(&self) -> Result<ApprovalStage> {
         Ok(match (self.state.as_str(), self.decided_at) {
             ("requested", None) => ApprovalStage::Requested,

@@ -11,21 +11,22 @@ use assent_model::id::{BackchannelRequestId, Did, UserId};
 use assent_model::scope::Scopes;
 
 crate::engine::sql::row! {
-    struct BackchannelRow of backchannel_requests {
-        id: String,
-        digest: String,
-        application_id: String,
-        user_id: String,
-        outline: BackchannelOutlineRow,
-        authorization_details: String,
-        requested_at: i64,
-        expires_at: i64,
-        claimed_at: Option<i64>,
+    pub(super) struct BackchannelRow of backchannel_requests {
+        pub(super) id: String,
+        pub(super) digest: String,
+        pub(super) application_id: String,
+        pub(super) user_id: String,
+        pub(super) outline: BackchannelOutlineRow,
+        pub(super) authorization_details: String,
+        pub(super) requested_at: i64,
+        pub(super) expires_at: i64,
+        pub(super) claimed_at: Option<i64>,
     }
 }
 
 crate::engine::sql::row! {
     /// What the device shows of a back-channel request; NULL for an approval with another subject.
+    #[derive(Clone)]
     pub(crate) struct BackchannelOutlineRow of backchannel_requests {
         binding_message: Option<String>,
         user_code: Option<String>,
