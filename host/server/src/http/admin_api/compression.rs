@@ -6,7 +6,7 @@ use axum::http::Method;
 
 /// The lists that are compressed, by the names of their operations. They contain no secret, and the console shows them
 /// on most pages.
-const COMPRESSED: [&str; 23] = [
+const COMPRESSED: [&str; 24] = [
     "users.list",
     "users.devices.list",
     "users.sessions.list",
@@ -22,6 +22,7 @@ const COMPRESSED: [&str; 23] = [
     "accounts.list",
     "groups.list",
     "groups.members.list",
+    "groups.access.list",
     "groups.applications.list",
     "applications.list",
     "applications.profiles.list",
@@ -45,7 +46,7 @@ mod tests {
     use super::*;
 
     /// The reads that are never compressed, with the reasons.
-    const NEVER: [(&str, &str); 37] = [
+    const NEVER: [(&str, &str); 38] = [
         ("me.show", "it has the CSRF token"),
         ("action-approvals.show", "it has the matching number"),
         (
@@ -81,6 +82,10 @@ mod tests {
         ("cooldowns.list", "it is small"),
         (
             "access.export",
+            "a stream, which the server does not hold in memory",
+        ),
+        (
+            "groups.access.export",
             "a stream, which the server does not hold in memory",
         ),
         (
