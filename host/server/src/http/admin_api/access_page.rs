@@ -154,3 +154,49 @@ impl<T> Progress<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a list of numbers as a page of those that fit. Returns the items, the cursor, and the number of rows read.
+    fn page(
+        rows: u32,
+        at_once: u32,
+        fits: impl Fn(&u32) -> bool,
+    ) -> (Vec<u32>, Option<String>, u32) {
+        let mut page = Progress::new(at_once, None, PageLimit::default());
+        let mut read = 0;
+        while let Some(wanted) = page.wanted_rows() {
+            let end = (read + wanted).min(rows);
+            let found = (read..end)
+                .map(|row| (row.to_string(), Some(row)))
+                .collect();
+            read = end;
+            page.add(found, &fits);
+        }
+        let List { items, next } = page.finish();
+        (items, next, read)
+    }
+
+    #[test]
+    fn a_page_ends_with_its_limit_or_with_the_list() {
+        let all = |rows| page(rows, 51, |_| true);
+        assert_eq!(all(50), ((0..50).collect(), None, 50));
+        let (items, next, read) = all(51);
+        assert_eq!((items.len(), next.as_deref(), read), (50, Some("49"), 51));
+        assert_eq!(all(0), (Vec::new(), None, 0));
+    }
+
+    #[test]
+    fn a_page_examines_a_limited_number_of_rows() {
+        let (items, next, read) = page(100_000, 250, |row| *row == 700);
+        assert_eq!(
+            (items, next.as_deref(), read),
+            (vec![700], Some("999"), 1000)
+        );
+        // The page is full within the first rows, and the next one begins after the last examined row.
+        let (items, next, read) = page(100_000, 250, |row| row % 2 == 0);
+        assert_eq!((items.len(), next.as_deref(), read), (50, Some("98"), 250));
+    }
+}

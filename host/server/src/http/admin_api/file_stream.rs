@@ -46,7 +46,7 @@ where
         Ok([mark.as_bytes(), &lines].concat())
     };
     let kind = HeaderValue::from_static("text/csv; charset=utf-8; header=present");
-    stream(format!("{name}.csv"), kind, page, write)
+    stream(&format!("{name}.csv"), kind, page, write)
 }
 
 /// Streams a JSON array of objects, which are texts in JSON. An incomplete file is no JSON.
@@ -66,11 +66,11 @@ where
         Ok(text.into_bytes())
     };
     let kind = HeaderValue::from_static("application/json");
-    stream(format!("{name}.json"), kind, page, write)
+    stream(&format!("{name}.json"), kind, page, write)
 }
 
 /// Streams a file. `write` returns the bytes of each page.
-fn stream<T, P, W>(file: String, kind: HeaderValue, page: P, write: W) -> Response
+fn stream<T, P, W>(file: &str, kind: HeaderValue, page: P, write: W) -> Response
 where
     T: Send + 'static,
     P: Fn(Option<String>) -> BoxFuture<'static, Result<List<T>, Problem>> + Send + 'static,

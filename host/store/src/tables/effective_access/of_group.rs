@@ -21,14 +21,14 @@ macro_rules! last_use {
     };
 }
 
-/// Up to `$3` members of the group `$1` that follow the user `$2`.
+/// Up to `$3` members of the group `$1` that follow the user `$2`. A join of PostgreSQL reads no earlier users.
 const MEMBERS: &str = sql::statement!(
     "SELECT group_members.added_at, group_members.added_by, ",
     last_use!(),
     " AS last_use_at, ",
     UserRow::COLUMNS,
     " FROM group_members JOIN users ON users.id = group_members.user_id
-     WHERE group_members.group_id = $1 AND group_members.user_id > $2
+     WHERE group_members.group_id = $1 AND group_members.user_id > $2 AND users.id > $2
      ORDER BY group_members.user_id LIMIT $3"
 );
 
