@@ -89,7 +89,7 @@ async function access(admin) {
   );
 }
 
-/** The group has its members with their last use, and its applications with their roles; each page leads to the others. */
+/** The group has its members with their last use. Each list leads to the others. */
 async function use(admin) {
   await admin.open('/admin/groups', 'Groups');
   await admin.follow('Engineering');
