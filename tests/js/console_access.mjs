@@ -52,9 +52,15 @@ async function access(admin) {
   await admin.desk.getByRole('row', { name: /grace .*Has access.*Engineering.*editor.*Never/ }).waitFor();
   const [download] = await Promise.all([
     admin.desk.waitForEvent('download'),
-    admin.desk.getByRole('button', { name: 'Export the list' }).click(),
+    admin.desk.getByRole('button', { name: 'Export as CSV' }).click(),
   ]);
   assert.equal(download.suggestedFilename(), 'access.csv');
+  const [list] = await Promise.all([
+    admin.desk.waitForEvent('download'),
+    admin.desk.getByRole('button', { name: 'Export as JSON' }).click(),
+  ]);
+  assert.equal(list.suggestedFilename(), 'access.json');
+  await admin.desk.getByText('2 in all: 0 denied, 2 never used, 2 not used for 90 days').waitFor();
   await admin.look('application-access');
   await admin.field('User').fill('mar');
   await rows.nth(1).waitFor({ state: 'detached' });
@@ -62,6 +68,11 @@ async function access(admin) {
   await admin.field('User').fill('');
   await admin.field('Show').selectOption({ label: 'Only denied access' });
   await admin.desk.getByText('There is no such user with access.').waitFor();
+  await admin.field('Show').selectOption({ label: 'All users with access' });
+  await admin.field('Last used').selectOption({ label: 'Never' });
+  await rows.nth(1).waitFor();
+  await admin.field('Role').selectOption({ label: 'editor' });
+  await rows.nth(1).waitFor();
   await admin.part('Claims');
   await admin.field('Account').fill('grace');
   await admin.desk
@@ -76,6 +87,19 @@ async function access(admin) {
       .textContent(),
     '2',
   );
+}
+
+/** The group has its members with their last use. Each list leads to the others. */
+async function use(admin) {
+  await admin.open('/admin/groups', 'Groups');
+  await admin.follow('Engineering');
+  await admin.desk.getByRole('row', { name: /grace .*Never/ }).waitFor();
+  await admin.desk.getByText('2 in all: 0 denied, 2 never used, 2 not used for 90 days').waitFor();
+  await admin.look('group-use');
+  await admin.field('Last used').selectOption({ label: 'Not for 90 days' });
+  await admin.desk.getByRole('row', { name: /maryam .*Never/ }).waitFor();
+  await admin.follow('maryam');
+  await admin.desk.getByRole('row', { name: /Grafana .*Engineering.*editor/ }).waitFor();
 }
 
 /** The page of the test sign-in warns an administrator without access, also if an own account denies it. */
@@ -174,6 +198,7 @@ await run(
   async (admin, browser) => {
     await report(admin);
     await access(admin);
+    await use(admin);
     await testSignIn(admin);
     await group(admin);
     await figures(admin);

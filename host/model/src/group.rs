@@ -1,5 +1,6 @@
 //! Groups of users, and the access to applications that they grant.
 
+use crate::audit::Actor;
 use crate::clock::Timestamp;
 use crate::id::{Did, GroupId, UserId};
 use crate::name::{display_text, folded_form};
@@ -136,6 +137,8 @@ pub struct AssignedGroup {
     pub roles: Vec<String>,
     /// When the access began: the later of the user's membership and the assignment.
     pub since: Timestamp,
+    /// Who gave it: the actor of the later of both. `None` if it is unknown.
+    pub by: Option<Actor>,
 }
 
 /// The access of a user to an application through assignments.

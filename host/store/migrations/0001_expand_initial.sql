@@ -113,6 +113,8 @@ CREATE TABLE applications (
     everyone_roles TEXT,
     -- When the application was assigned to everyone.
     everyone_since BIGINT,
+    -- Who assigned it to everyone: JSON, the kind and the id of the actor.
+    everyone_by TEXT,
     -- Configuration as code: who manages the application by a manifest, and by which key. NULL if no manifest does.
     managed_by    TEXT,
     managed_key   TEXT,
@@ -219,6 +221,10 @@ CREATE TABLE accounts (
     grants_not_before BIGINT NOT NULL DEFAULT 0,
     -- 1 if the account itself gives access; 0 if only groups and everyone's assignment do.
     individual        BIGINT NOT NULL DEFAULT 1,
+    -- Who gave the access by the account itself: JSON, the kind and the id of the actor, as in the audit log. NULL if it gives none.
+    granted_by        TEXT,
+    -- When an account that existed before began to give access itself. NULL: with its creation.
+    granted_at        BIGINT,
     version           BIGINT NOT NULL,
     created_at        BIGINT NOT NULL,
     -- When the version began. A fail-over may lose a version, and the next change uses its number again.
@@ -290,6 +296,8 @@ CREATE TABLE group_members (
     group_id TEXT   NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
     user_id  TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     added_at BIGINT NOT NULL,
+    -- JSON: the kind and the id of the actor.
+    added_by TEXT,
     PRIMARY KEY (group_id, user_id)
 )
 --sqlite WITHOUT ROWID
@@ -303,6 +311,8 @@ CREATE TABLE group_assignments (
     -- JSON.
     roles          TEXT   NOT NULL,
     assigned_at    BIGINT NOT NULL,
+    -- JSON: the kind and the id of the actor.
+    assigned_by    TEXT,
     -- Who manages the assignment by a manifest. The application and the group identify it, so it has no key.
     managed_by     TEXT,
     PRIMARY KEY (application_id, group_id)

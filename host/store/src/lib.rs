@@ -70,7 +70,9 @@ pub use tables::devices::inbox_row::InboxSummary;
 pub use tables::devices::passkeys::PasskeyUseOutcome;
 pub use tables::devices::pending_recovery_codes::CodesConfirmation;
 pub use tables::devices::recovery::{CodeUse, IsOwnLink, Recovery};
-pub use tables::effective_access::{AccessFilter, EffectiveAccess, MOST_COUNTED};
+pub use tables::effective_access::{
+    AccessFilter, AccessTotals, EffectiveAccess, GroupApplication, MOST_COUNTED, MemberUse,
+};
 pub use tables::groups::listing::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
 pub use tables::groups::members::MemberChange;
 pub use tables::keys::saml_keys::KeyDeletion;

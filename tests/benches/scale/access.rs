@@ -28,6 +28,10 @@ pub struct Assigned {
     pub small: Application,
     /// The application of everyone.
     pub everyone: Application,
+    /// The large group.
+    pub large_group: GroupId,
+    /// The small group.
+    pub small_group: GroupId,
 }
 
 impl Groups {
@@ -80,6 +84,8 @@ impl Groups {
             large,
             small,
             everyone,
+            large_group: self.large,
+            small_group: self.small,
         }
     }
 }

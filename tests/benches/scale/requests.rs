@@ -276,6 +276,20 @@ fn kinds(made: &DataSet, half_way: &str) -> Vec<Kind> {
             of_users(&|id| format!("/users/{id}/access")),
         ),
     ];
+    for (name, group) in [
+        ("use by a large group", made.assigned.large_group),
+        ("use by a small group", made.assigned.small_group),
+    ] {
+        let path = format!("/groups/{group}/access");
+        kinds.push((
+            name,
+            vec![
+                path.clone(),
+                format!("{path}?unused=never"),
+                format!("{path}?unused=90-days&limit=200&after={user}"),
+            ],
+        ));
+    }
     let access = |application: &str| format!("/applications/{application}/access");
     let assigned = &made.assigned;
     for (name, unconfirmed, application) in [
@@ -314,6 +328,17 @@ fn kinds(made: &DataSet, half_way: &str) -> Vec<Kind> {
                     format!("{path}?denied=true"),
                     format!("{path}?denied=true&after={user}"),
                 ],
+            ),
+            (
+                name,
+                [
+                    "unused=never",
+                    "unused=90-days",
+                    "role=reader",
+                    "role=nobody-has-this",
+                ]
+                .map(|condition| format!("{path}?{condition}"))
+                .to_vec(),
             ),
             (
                 name,

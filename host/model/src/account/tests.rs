@@ -28,6 +28,7 @@ fn roles(names: &[&str]) -> Vec<String> {
 fn roles_are_the_union_of_the_account_and_all_assignments() {
     let assigned = AssignedAccess {
         groups: vec![AssignedGroup {
+            by: None,
             id: GroupId::new(Timestamp::from_millis(1), &SystemEntropy),
             name: "Staff".to_owned(),
             roles: roles(&["viewer", "editor"]),

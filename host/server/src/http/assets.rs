@@ -128,6 +128,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/durations.js",
     JAVASCRIPT "console/role_chips.js",
     JAVASCRIPT "console/pages/access.js",
+    JAVASCRIPT "console/pages/access_parts.js",
     JAVASCRIPT "console/pages/reports.js",
     JAVASCRIPT "console/pages/several_users.js",
     JAVASCRIPT "console/pages/unconfirmed.js",

@@ -6,7 +6,7 @@ use crate::tables::{accounts, applications, users};
 use crate::{Result, Store, audit};
 use assent_model::account::Account;
 use assent_model::application::Application;
-use assent_model::audit::Entry;
+use assent_model::audit::{Actor, Entry};
 use assent_model::clock::Timestamp;
 use assent_model::device::Enrolment;
 use assent_model::user::User;
@@ -46,7 +46,8 @@ impl Store {
                 enrolment_links::insert_enrolment(db, &first.enrolment, now).await?;
                 if let Some((application, account)) = &first.demo {
                     applications::insert(db, application).await?;
-                    accounts::insert(db, account, account.user_id.into()).await?;
+                    accounts::insert(db, account, account.user_id.into(), Some(&Actor::Server))
+                        .await?;
                 }
                 audit::append(db, &first.entries).await?;
                 Ok(true)

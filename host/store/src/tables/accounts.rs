@@ -12,13 +12,14 @@ use crate::tables::groups::lost_access;
 
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::to_json;
+use crate::tables::actors::{actor_json, actor_of};
 use crate::tables::users::deprovisioning;
 use crate::tables::users::insert::ensure_all_written;
 use crate::tables::users::row::UserRow;
 use crate::tables::users::search_index;
 use crate::{Result, Store, StoreError, Transition, UserGuard, VersionedWrite, audit, taken};
 use assent_model::account::Account;
-use assent_model::audit::Entry;
+use assent_model::audit::{Actor, Entry};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, UserId};
 use assent_model::name::is_same_name;
@@ -52,8 +53,8 @@ static HOLD: LazyLock<BulkSql> = LazyLock::new(|| {
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         "INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, individual, version,
-                               created_at, updated_at)
-         VALUES {($, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+                               created_at, updated_at, granted_by)
+         VALUES {($, $, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
@@ -93,15 +94,27 @@ async fn lock_users_of(
     accounts.iter().zip(guards).map(user_account).collect()
 }
 
-pub(crate) async fn insert(db: &mut Connection, account: &Account, guard: UserGuard) -> Result<()> {
-    insert_all(db, std::slice::from_ref(account), &[guard]).await
+/// Adds an account. `by` gave the access, unless only assignments give it.
+pub(crate) async fn insert(
+    db: &mut Connection,
+    account: &Account,
+    guard: UserGuard,
+    by: Option<&Actor>,
+) -> Result<()> {
+    insert_all(db, std::slice::from_ref(account), &[guard], &[by.cloned()]).await
 }
 
-async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGuard]) -> Result<()> {
+async fn insert_all(
+    db: &mut Connection,
+    accounts: &[Account],
+    guards: &[UserGuard],
+    by: &[Option<Actor>],
+) -> Result<()> {
     let user_accounts = lock_users_of(db, accounts, guards).await?;
-    for rows in accounts.chunks(MOST) {
+    for (rows, by) in accounts.chunks(MOST).zip(by.chunks(MOST)) {
         let mut query = sql::query(INSERT.sql_for(rows.len()));
-        for account in INSERT.padded(rows) {
+        for (account, by) in INSERT.padded(rows).zip(INSERT.padded(by)) {
+            let granted_by = by.as_ref().filter(|_| account.individual);
             query = query
                 .bind(account.id.to_string())
                 .bind(account.user_id.to_string())
@@ -113,7 +126,8 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGua
                 .bind(account.individual)
                 .bind(account.version)
                 .bind(account.created_at.millis())
-                .bind(account.created_at.millis());
+                .bind(account.created_at.millis())
+                .bind(actor_json(granted_by)?);
         }
         let inserted = query.execute(&mut *db).await?;
         ensure_all_written(
@@ -125,18 +139,24 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGua
     search_index::add_accounts(db, &user_accounts).await
 }
 
-/// Replaces an account. If the state differs from `before`, everything that began with the account ends.
+/// Replaces an account. If the state differs from `before`, everything that began with the account ends. If the account
+/// itself gives access from now on, `by` gave it.
 pub(crate) async fn update(
     db: &mut Connection,
     account: &Account,
     guard: UserGuard,
     before: LifecycleState,
+    by: Option<&Actor>,
     now: Timestamp,
 ) -> Result<VersionedWrite> {
     let user_accounts = lock_users_of(db, std::slice::from_ref(account), &[guard]).await?;
     let result = sql::query(
         "UPDATE accounts SET name = $2, roles = $3, state = $4, individual = $6, version = version + 1,
-                             updated_at = $7
+                             updated_at = $7,
+                             granted_by = CASE WHEN CAST($6 AS BIGINT) = 0 THEN NULL
+                                               WHEN individual = 0 THEN CAST($8 AS TEXT) ELSE granted_by END,
+                             granted_at = CASE WHEN CAST($6 AS BIGINT) = 0 THEN NULL
+                                               WHEN individual = 0 THEN CAST($7 AS BIGINT) ELSE granted_at END
          WHERE id = $1 AND version = $5",
     )
     .bind(account.id.to_string())
@@ -146,6 +166,7 @@ pub(crate) async fn update(
     .bind(account.version)
     .bind(account.individual)
     .bind(now.millis())
+    .bind(actor_json(by)?)
     .execute(&mut *db)
     .await
     .map_err(taken("the account's name"))?;
@@ -273,7 +294,7 @@ impl Store {
         self.write((account, entry), |db, (account, entry)| {
             Box::pin(async move {
                 let guard = UserGuard::from(account.user_id);
-                match insert(db, account, guard).await {
+                match insert(db, account, guard, None).await {
                     Ok(()) => {
                         audit::append(db, std::slice::from_ref(entry)).await?;
                         Ok(Transition::Done)
@@ -298,20 +319,24 @@ impl Store {
                     account,
                     guard,
                     before,
-                    ..
+                    entries,
                 } in writes
                 {
                     if let Some(before) = before
-                        && update(db, account, *guard, *before, now).await? == VersionedWrite::Stale
+                        && update(db, account, *guard, *before, actor_of(entries), now).await?
+                            == VersionedWrite::Stale
                     {
                         return Err(StoreError::Overtaken("the account was changed meanwhile"));
                     }
                 }
                 let new = writes.iter().filter(|write| write.before.is_none());
-                let (new, guards): (Vec<_>, Vec<_>) = new
-                    .map(|write| (write.account.clone(), write.guard))
-                    .unzip();
-                insert_all(db, &new, &guards).await?;
+                let (mut accounts, mut guards, mut by) = (Vec::new(), Vec::new(), Vec::new());
+                for write in new {
+                    accounts.push(write.account.clone());
+                    guards.push(write.guard);
+                    by.push(actor_of(&write.entries).cloned());
+                }
+                insert_all(db, &accounts, &guards, &by).await?;
                 for write in writes {
                     audit::append(db, &write.entries).await?;
                 }

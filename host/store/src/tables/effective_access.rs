@@ -6,10 +6,14 @@
 mod counts;
 mod details;
 mod of_application;
+mod of_group;
 mod of_user;
 mod search;
+mod totals;
 
 pub use counts::MOST_COUNTED;
 pub(crate) use counts::count_users;
 pub use details::EffectiveAccess;
 pub use of_application::AccessFilter;
+pub use of_group::{GroupApplication, MemberUse};
+pub use totals::AccessTotals;

@@ -1,6 +1,7 @@
 //! The statements of each subject, over its tables.
 
 pub(crate) mod accounts;
+pub(crate) mod actors;
 pub(crate) mod administration;
 pub(crate) mod applications;
 pub(crate) mod approvals;

@@ -213,7 +213,6 @@ async fn lists_and_counts_agree_with_sign_ins(database: Database) {
             // The search finds exactly the listed users.
             let query = admin::AccessQuery {
                 q: user.name.to_string(),
-                filter: AccessFilter::All,
                 after: None,
             };
             let found = admin::find_access(&host.host, application, &query, 5)

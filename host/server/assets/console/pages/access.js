@@ -1,16 +1,17 @@
 // Effective access: the users who can open an application, and the applications that a user can open.
 
-import { get, getFile, post } from '../api.js';
+import { get, getFile, getVersion, patch, post, remove } from '../api.js';
 import { FieldError, form, select, text } from '../form.js';
 import { t, translated } from '../language.js';
-import { pages, searched, table } from '../lists.js';
+import { searched, table, valuesOf } from '../lists.js';
 import { roleChips } from '../role_chips.js';
-import { badge, button, dialog, el, exportButton, link, moment, say, sectionWithActions } from '../view.js';
+import { ask, badge, button, dialog, el, link, moment, say, sectionWithActions } from '../view.js';
+import { exports, giver, totalsLine, useFilter } from './access_parts.js';
 import { accountAddress } from './account.js';
 import { applicationAddress } from './applications.js';
 import { groupAddress } from './groups.js';
 import { picker } from './picker.js';
-import { foundUser, userCell } from './user_cell.js';
+import { foundUser, userAddress, userCell } from './user_cell.js';
 
 /** @import { Child, Column, Context, Schema } from '../types.d.ts' */
 
@@ -73,21 +74,112 @@ function grants({ via, account }) {
 const accountOf = ({ account }) =>
   account ? link(accountAddress(account.id), el('bdi', {}, account.name)) : translated('None yet');
 
-/** @type {Array<Column<Access>>} */
-const COLUMNS = [
+/**
+ * Who gave each of the grants, in their order.
+ * @param {Access} row
+ * @param {Context['may']} may
+ */
+function givers({ via }, may) {
+  const parts = via.map(({ by }) => giver(by, may));
+  return parts.length === 1 ? parts[0] : parts;
+}
+
+/**
+ * The columns of both lists, after the first one.
+ * @param {Context} context
+ * @returns {Array<Column<Access>>}
+ */
+const columnsOf = ({ may, reload }) => [
   { label: 'Access', cell: decision },
   { label: 'By', cell: grants },
   { label: 'Roles', cell: (row) => row.roles.join(', ') || translated('None') },
   { label: 'Since', cell: (row) => moment(row.since) },
+  { label: 'Given by', cell: (row) => givers(row, may) },
   { label: 'Last used', cell: (row) => (row.used ? moment(row.used) : translated('Never')) },
   { label: 'Account', cell: accountOf },
+  ...(may('accounts:write') ? [{ label: 'Actions', cell: (/** @type {Access} */ row) => actionsOf(row, reload) }] : []),
 ];
 
 /**
- * A button that saves the list as a file.
- * @param {() => Promise<string>} read
+ * Buttons that change the roles of an own account, and that remove it. A group is changed on its own page.
+ * @param {Access} row
+ * @param {Context['reload']} reload
  */
-const exported = (read) => exportButton('Export the list', 'access.csv', read);
+function actionsOf(row, reload) {
+  const { account, via } = row;
+  if (!account || !via.some(({ kind }) => kind === 'account')) return '';
+  const roles = button('Roles', () => changeRoles(account.id, row, reload));
+  roles.setAttribute('aria-label', t`Change the roles of ${row.user_name} in ${row.application_name}`);
+  const drop = button('Remove', () => removeOwn(account.id, row, reload), 'danger');
+  drop.setAttribute('aria-label', t`Remove the access of ${row.user_name} to ${row.application_name}`);
+  return el('div', { class: 'ways' }, roles, drop);
+}
+
+/**
+ * Asks for the roles of an account. Those of groups and of everyone are not its own.
+ * @param {string} id
+ * @param {Access} row
+ * @param {Context['reload']} reload
+ */
+async function changeRoles(id, row, reload) {
+  const [{ value, version }, { items: known }] = await Promise.all([
+    getVersion('/accounts/{id}', { id }),
+    get('/applications/{id}/roles', { id: row.application_id }),
+  ]);
+  const title = t`Roles of ${row.user_name} in ${row.application_name}`;
+  const roles = await dialog(title, (/** @type {(answer?: string[]) => void} */ close) => [
+    form([roleChips('roles', 'Roles', { known })], {
+      values: { roles: value.roles },
+      submit: 'Save',
+      send: async (values) => close(values.roles),
+      cancel: () => close(),
+    }),
+  ]);
+  if (!roles) return;
+  await patch('/accounts/{id}', { id }, { roles }, version);
+  await reload();
+  say('Saved.');
+}
+
+/**
+ * Removes the access by an own account. The account stays if something else gives access, because the user goes on
+ * with it.
+ * @param {string} id
+ * @param {Access} row
+ * @param {Context['reload']} reload
+ */
+async function removeOwn(id, row, reload) {
+  const isOnly = row.via.length === 1;
+  const yes = await ask(
+    t`Remove the access of ${row.user_name} to ${row.application_name}?`,
+    isOnly
+      ? 'The account is deleted, and the user is signed out of the application at once. The data there stay.'
+      : 'The user keeps the access by groups, or because everyone has access.',
+    'Remove',
+  );
+  if (!yes) return;
+  const { version } = await getVersion('/accounts/{id}', { id });
+  if (isOnly) await remove('/accounts/{id}', { id }, version);
+  else await patch('/accounts/{id}', { id }, { individual: false }, version);
+  await reload();
+  say('The access was removed.');
+}
+
+/**
+ * The filter for denied access.
+ * @param {string} all the label without the filter
+ */
+const deniedFilter = (all) =>
+  select('denied', 'Show', [
+    ['', all],
+    ['true', 'Only denied access'],
+  ]);
+
+/**
+ * The query for the values of the filters.
+ * @param {{ denied?: string | null, unused?: 'never' | '90-days' | null, role?: string | null }} values
+ */
+const conditionsOf = ({ denied, unused, role }) => ({ denied: denied === 'true' || null, unused, role });
 
 /**
  * The users who can open an application.
@@ -96,47 +188,66 @@ const exported = (read) => exportButton('Export the list', 'access.csv', read);
  * @param {Context} context
  * @param {Child} transfer the import and export of accounts
  */
-export async function usersWithAccess({ id }, known, { may, reload }, transfer) {
+export async function usersWithAccess({ id }, known, context, transfer) {
+  const { may, reload } = context;
   /** @type {Array<Column<Access>>} */
   const columns = [
     {
       label: 'User',
       cell: (row) =>
         may('users:read')
-          ? userCell({ id: row.user_id, name: row.user_name, others: [row.display_name] })
+          ? userCell({
+              id: row.user_id,
+              name: row.user_name,
+              others: [row.display_name],
+              address: `${userAddress(row.user_id)}/accounts`,
+            })
           : row.user_name,
     },
-    ...COLUMNS,
+    ...columnsOf(context),
   ];
   const give = async () => {
     if (!(await newAccount(id, known))) return;
     await reload();
     say('The account was created.');
   };
+  const search = text('q', 'User', {
+    type: 'search',
+    hint: 'The first letters of the user’s name or email address, or of the account’s name.',
+  });
+  const controls = [
+    search,
+    deniedFilter('All users with access'),
+    useFilter(),
+    select('role', 'Role', [['', 'Any role'], ...known.map((role) => /** @type {[string, string]} */ ([role, role]))]),
+  ];
+  const totals = totalsLine();
   const list = await searched(
-    [
-      text('q', 'User', {
-        type: 'search',
-        hint: 'The first letters of the user’s name or email address, or of the account’s name.',
-      }),
-      select('denied', 'Show', [
-        ['', 'All users with access'],
-        ['true', 'Only denied access'],
-      ]),
-    ],
-    ({ q, denied }, after) => get('/applications/{id}/access', { q, denied: denied === 'true' || null, id, after }),
+    controls,
+    (values, after) => get('/applications/{id}/access', { ...conditionsOf(values), q: values.q, id, after }),
     table(columns, [], {
       empty: 'No one has access yet.',
       unmatched: 'There is no such user with access.',
       caption: 'Users with access',
     }),
-    { nameOf: (row) => row.display_name || row.user_name },
+    {
+      nameOf: (row) => row.display_name || row.user_name,
+      total: totals.element,
+      onpage: (/** @type {Schema<'AccessPage'>} */ page) => totals.show(page),
+    },
   );
   return sectionWithActions(
     'Users with access',
     [
       may('accounts:write') && button('Give a user access', give),
-      exported(() => getFile('/applications/{id}/access/export', { id })),
+      ...exports('access', (format) =>
+        getFile('/applications/{id}/access/export', {
+          ...conditionsOf(valuesOf(controls)),
+          q: search.read(),
+          id,
+          format,
+        }),
+      ),
     ],
     el('p', { class: 'muted' }, 'By an own account, by a group, or because everyone has access; used or not.'),
     list,
@@ -176,8 +287,8 @@ function newAccount(application, known) {
  * @param {Schema<'User'>} user
  * @param {Context} context
  */
-export async function applicationsOfUser(user, { may, reload }) {
-  const { id } = user;
+export async function applicationsOfUser({ id }, context) {
+  const { may, reload } = context;
   /** @type {Array<Column<Access>>} */
   const columns = [
     {
@@ -187,17 +298,32 @@ export async function applicationsOfUser(user, { may, reload }) {
           ? link(`${applicationAddress(row.application_id)}/accounts`, el('bdi', {}, row.application_name))
           : row.application_name,
     },
-    ...COLUMNS,
+    ...columnsOf(context),
   ];
   const give = async () => {
     if (!(await newAccountOf(id))) return;
     await reload();
     say('The account was created.');
   };
-  const list = await pages(
-    (after) => get('/users/{id}/access', { id, after }),
-    table(columns, [], { empty: 'No access to any application yet.', caption: 'Access to applications' }),
-    (row) => row.application_name,
+  const controls = [
+    useFilter(),
+    text('role', 'Role', { type: 'search', hint: 'The whole name of the role.' }),
+    deniedFilter('All applications'),
+  ];
+  const totals = totalsLine();
+  const list = await searched(
+    controls,
+    (values, after) => get('/users/{id}/access', { ...conditionsOf(values), id, after }),
+    table(columns, [], {
+      empty: 'No access to any application yet.',
+      unmatched: 'There is no such access.',
+      caption: 'Access to applications',
+    }),
+    {
+      nameOf: (row) => row.application_name,
+      total: totals.element,
+      onpage: (/** @type {Schema<'AccessPage'>} */ page) => totals.show(page),
+    },
   );
   const writes = may('accounts:write') && may('applications:read');
   return [
@@ -205,7 +331,9 @@ export async function applicationsOfUser(user, { may, reload }) {
       'Access to applications',
       [
         writes && button('Give access to an application', give),
-        exported(() => getFile('/users/{id}/access/export', { id })),
+        ...exports('access', (format) =>
+          getFile('/users/{id}/access/export', { ...conditionsOf(valuesOf(controls)), id, format }),
+        ),
       ],
       el('p', { class: 'muted' }, 'By an own account, by a group, or because everyone has access; used or not.'),
       list,

@@ -369,9 +369,11 @@ export const GROUPS = [
         'Access exported',
         'warn',
         ({ who, user, application, detail }) =>
-          detail.denied === undefined
-            ? [who, ' exported the access of ', user]
-            : [who, ' exported the users with access to ', application],
+          detail.group
+            ? [who, ' exported the access of the group ', groupOf(detail)]
+            : detail.searched === undefined
+              ? [who, ' exported the access of ', user]
+              : [who, ' exported the users with access to ', application],
       ],
       'accounts.exported': [
         'Accounts exported',

@@ -5,7 +5,7 @@ import { get, getFile, getVersion, patch, post, put, remove } from '../api.js';
 import { FieldError, fieldPanel, form, text } from '../form.js';
 import { importer } from '../importer.js';
 import { t, translated } from '../language.js';
-import { pages, searched, table } from '../lists.js';
+import { searched, table } from '../lists.js';
 import { order } from '../order.js';
 import { roleChips } from '../role_chips.js';
 import {
@@ -27,11 +27,12 @@ import {
   tabs,
   way,
 } from '../view.js';
+import { exports, giver, totalsLine, useFilter } from './access_parts.js';
 import { applicationAddress } from './applications.js';
 import { managementNotice } from './management.js';
 import { picker } from './picker.js';
 import { chosenUsers } from './several_users.js';
-import { userCell } from './user_cell.js';
+import { userAddress, userCell } from './user_cell.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
 
@@ -151,16 +152,27 @@ function page(content) {
  */
 async function members(group, { may, reload }) {
   const id = group.id;
-  const drop = async (/** @type {Schema<'GroupMember'>} */ row) => {
+  const drop = async (/** @type {Schema<'GroupAccess'>} */ row) => {
     await remove('/groups/{id}/members/{user}', { id, user: row.user_id });
     await reload();
     say(t`${row.user_name} is no longer a member.`);
   };
-  /** @type {Array<Column<Schema<'GroupMember'>>>} */
+  /** @type {Array<Column<Schema<'GroupAccess'>>>} */
   const columns = [
-    { label: 'User', cell: (row) => userCell({ id: row.user_id, name: row.user_name, others: [row.display_name] }) },
-    { label: 'State', cell: (row) => badge(row.state) },
-    { label: 'Added', cell: (row) => moment(row.added_at) },
+    {
+      label: 'User',
+      cell: (row) =>
+        userCell({
+          id: row.user_id,
+          name: row.user_name,
+          others: [row.display_name],
+          address: `${userAddress(row.user_id)}/accounts`,
+        }),
+    },
+    { label: 'State', cell: (row) => badge(row.user_state) },
+    { label: 'Added', cell: (row) => moment(row.since) },
+    { label: 'Added by', cell: (row) => giver(row.by, may) },
+    { label: 'Last used', cell: (row) => (row.used ? moment(row.used) : translated('Never')) },
   ];
   if (may('accounts:write'))
     columns.push({
@@ -171,10 +183,21 @@ async function members(group, { may, reload }) {
         return press;
       },
     });
-  const list = await pages(
-    (after) => get('/groups/{id}/members', { id, after }),
-    table(columns, [], { empty: 'The group has no members yet.', caption: 'Members' }),
-    (row) => row.display_name || row.user_name,
+  const filter = useFilter();
+  const totals = totalsLine();
+  const list = await searched(
+    [filter],
+    ({ unused }, after) => get('/groups/{id}/access', { unused, id, after }),
+    table(columns, [], {
+      empty: 'The group has no members yet.',
+      unmatched: 'There is no such member.',
+      caption: 'Members',
+    }),
+    {
+      nameOf: (row) => row.display_name || row.user_name,
+      total: totals.element,
+      onpage: (/** @type {Schema<'GroupAccessPage'>} */ page) => totals.show(page),
+    },
   );
   const add = async () => {
     const chosen = await newMembers();
@@ -185,7 +208,18 @@ async function members(group, { may, reload }) {
   };
   const writes = may('accounts:write');
   return [
-    sectionWithActions('Members', [writes && button('Add members', add)], list, writes && transfer(group, reload)),
+    sectionWithActions(
+      'Members',
+      [
+        writes && button('Add members', add),
+        ...exports('group-access', (format) =>
+          getFile('/groups/{id}/access/export', { unused: filter.read(), id, format }),
+        ),
+      ],
+      el('p', { class: 'muted' }, 'Last used is the last sign-in to one of the applications of the group.'),
+      list,
+      writes && transfer(group, reload),
+    ),
   ];
 }
 
@@ -265,6 +299,8 @@ async function applicationsOf(group, { may, reload }) {
           : (row.application_name ?? row.application_id),
     },
     { label: 'Roles of the members', cell: (row) => row.roles.join(', ') || translated('None') },
+    { label: 'Since', cell: (row) => moment(row.since) },
+    { label: 'Given by', cell: (row) => giver(row.by, may) },
   ];
   if (writes)
     columns.push({

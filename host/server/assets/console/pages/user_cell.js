@@ -9,10 +9,10 @@ export const userAddress = (id) => `/admin/users/${id}`;
 
 /**
  * The initial, the account name as a link, and below it the other names.
- * @param {{ id: string, name: string, others?: Array<string | null | undefined> }} user
+ * @param {{ id: string, name: string, others?: Array<string | null | undefined>, address?: string }} user
  * @returns {Child}
  */
-export function userCell({ id, name, others = [] }) {
+export function userCell({ id, name, others = [], address = userAddress(id) }) {
   const known = others.filter((other) => other && other !== name);
   return el(
     'span',
@@ -21,7 +21,7 @@ export function userCell({ id, name, others = [] }) {
     el(
       'span',
       { class: 'user-cell' },
-      link(userAddress(id), el('bdi', {}, name)),
+      link(address, el('bdi', {}, name)),
       ...known.map((other) => el('bdi', { class: 'muted' }, other)),
     ),
   );

@@ -1,29 +1,13 @@
 //! Who has access to an application, and which applications a user can open: the grants, their start, and the last use.
 
-use super::list_cell::list_cell;
 use super::{Result, registered_application, user};
 use crate::domain::Services;
 use crate::domain::sign_in::access::{AccessDenied, denial_of};
+use assent_model::audit::Actor;
 use assent_model::clock::Timestamp;
 use assent_model::id::{AccountId, Did, GroupId, UserId};
 use assent_model::search::{Cursor, Prefix};
-use assent_store::{AccessFilter, ApplicationCursor, EffectiveAccess};
-
-/// The columns of a file of the access to an application, or of a user.
-pub const ACCESS_COLUMNS: [&str; 12] = [
-    "application",
-    "user",
-    "display_name",
-    "email",
-    "user_state",
-    "access",
-    "denied",
-    "via",
-    "roles",
-    "since",
-    "used",
-    "account",
-];
+use assent_store::{AccessFilter, ApplicationCursor, EffectiveAccess, MemberUse};
 
 /// The access of a user to an application.
 #[derive(Clone, Debug)]
@@ -45,6 +29,8 @@ pub struct AccessGrant {
     pub roles: Vec<String>,
     /// When it began.
     pub since: Timestamp,
+    /// Who gave it, as far as it is known.
+    pub by: Option<Actor>,
 }
 
 /// What grants access.
@@ -65,12 +51,14 @@ impl UserAccess {
         let own = own.map(|account| AccessGrant {
             source: GrantSource::Account(account.id),
             roles: account.roles.clone(),
-            since: account.created_at,
+            since: access.granted_at.unwrap_or(account.created_at),
+            by: access.granted_by.clone(),
         });
         let groups = access.assigned.groups.iter().map(|group| AccessGrant {
             source: GrantSource::Group(group.id, group.name.clone()),
             roles: group.roles.clone(),
             since: group.since,
+            by: group.by.clone(),
         });
         let everyone = access.assigned.everyone.as_ref().map(|roles| AccessGrant {
             source: GrantSource::Everyone,
@@ -80,6 +68,7 @@ impl UserAccess {
                 .map_or(access.user.created_at, |since| {
                     since.max(access.user.created_at)
                 }),
+            by: access.everyone_by.clone(),
         });
         let grants: Vec<AccessGrant> = own.into_iter().chain(groups).chain(everyone).collect();
         if grants.is_empty() {
@@ -146,8 +135,6 @@ pub async fn access_to(
 pub struct AccessQuery {
     /// The beginning of the account's name or of a search term of its user, or the complete id of either.
     pub q: String,
-    /// Which users.
-    pub filter: AccessFilter,
     /// The position of the last user of the previous page.
     pub after: Option<Cursor>,
 }
@@ -164,12 +151,11 @@ pub async fn find_access(
     limit: u32,
 ) -> Result<Vec<AccessRow>> {
     registered_application(services, application).await?;
-    let fits = |access: &UserAccess| query.filter == AccessFilter::All || access.denied.is_some();
     if query.after.is_none()
         && let Some(user) = user_by_text(services, application, query.q.trim()).await?
     {
         let found = services.store.access_of_users(application, &[user]).await?;
-        let found = found.into_iter().filter_map(UserAccess::new).filter(fits);
+        let found = found.into_iter().filter_map(UserAccess::new);
         return Ok(found.map(|access| (String::new(), Some(access))).collect());
     }
     let Some(prefix) = Prefix::parse(&query.q) else {
@@ -182,7 +168,7 @@ pub async fn find_access(
         .await?;
     Ok(found
         .into_iter()
-        .map(|(place, access)| (place.to_string(), UserAccess::new(access).filter(fits)))
+        .map(|(place, access)| (place.to_string(), UserAccess::new(access)))
         .collect())
 }
 
@@ -223,50 +209,21 @@ pub async fn access_of(
     Ok(found.into_iter().map(with_cursor).collect())
 }
 
-/// Returns the access as a row of a file, in the order of [`ACCESS_COLUMNS`].
-pub fn access_cells(found: &UserAccess, moment: impl Fn(Timestamp) -> String) -> Vec<String> {
-    let EffectiveAccess {
-        user,
-        application_name,
-        account,
-        used_at,
-        ..
-    } = &found.access;
-    let via: Vec<&str> = found
-        .grants
-        .iter()
-        .map(|grant| match &grant.source {
-            GrantSource::Account(_) => "account",
-            GrantSource::Group(_, name) => name,
-            GrantSource::Everyone => "everyone",
-        })
-        .collect();
-    let roles = found.roles();
-    let text = |text: Option<&String>| text.cloned().unwrap_or_default();
-    vec![
-        application_name.clone(),
-        user.name.to_string(),
-        text(user.profile.name.as_ref()),
-        user.email
-            .as_ref()
-            .map(ToString::to_string)
-            .unwrap_or_default(),
-        user.state.as_str().to_owned(),
-        if found.denied.is_some() {
-            "denied"
-        } else {
-            "granted"
-        }
-        .to_owned(),
-        found
-            .denied
-            .map(AccessDenied::as_str)
-            .unwrap_or_default()
-            .to_owned(),
-        list_cell(via.into_iter()),
-        list_cell(roles.iter().map(String::as_str)),
-        found.since().map(&moment).unwrap_or_default(),
-        used_at.map(&moment).unwrap_or_default(),
-        text(account.as_ref().map(|account| &account.name)),
-    ]
+/// Returns up to `limit` members of a group after `after`, in the order of their creation, with their last use of an
+/// application of the group.
+///
+/// # Errors
+/// [`AdminError::NotFound`](super::AdminError::NotFound) if there is no such group.
+pub async fn access_by(
+    services: &Services,
+    id: GroupId,
+    after: Option<UserId>,
+    limit: u32,
+) -> Result<Vec<(String, Option<MemberUse>)>> {
+    super::group(services, id).await?;
+    let members = services.store.access_by_group(id, after, limit).await?;
+    Ok(members
+        .into_iter()
+        .map(|member| (member.user.id.to_string(), Some(member)))
+        .collect())
 }

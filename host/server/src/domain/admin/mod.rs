@@ -1,6 +1,8 @@
 //! The use cases of administrators: applications, users, accounts, groups, enrolments.
 
 mod access;
+mod access_selection;
+mod access_table;
 mod accounts;
 pub mod action_approvals;
 mod activity;
@@ -39,8 +41,12 @@ mod user_table;
 mod users;
 
 pub use access::{
-    ACCESS_COLUMNS, AccessGrant, AccessQuery, AccessRow, GrantSource, UserAccess, access_cells,
-    access_of, access_to, find_access,
+    AccessGrant, AccessQuery, AccessRow, GrantSource, UserAccess, access_by, access_of, access_to,
+    find_access,
+};
+pub use access_selection::{AccessConditions, AccessSubject, Unused, access_totals};
+pub use access_table::{
+    ACCESS_COLUMNS, GROUP_ACCESS_COLUMNS, access_cells, group_access_cells, names_of_actors,
 };
 pub use accounts::{
     AccountChange, AccountDocument, AccountGroup, CreateAccount, DeleteAccount, NewAccount,
@@ -87,7 +93,7 @@ pub use external_authenticators::{
 pub use groups::{
     AddMembers, ApplicationAssignments, AssignAccess, CreateGroup, DeleteGroup, GroupDocument,
     GroupUpdate, ImportMembers, MEMBER_COLUMNS, RemoveAssignment, RemoveMember, ReplaceMembers,
-    UpdateGroup, assignments_of, assignments_to, count_groups, group, group_summary, groups,
+    UpdateGroup, applications_of_group, assignments_of, count_groups, group, group_summary, groups,
     groups_of_user, known_roles, member_cells, members_of,
 };
 pub use import::{ImportReport, ImportRow, RowError};

@@ -1,4 +1,5 @@
-//! Effective access: the users who can open an application, and the applications that a user can open.
+//! Effective access: the users who can open an application, the applications that a user can open, and the use by the
+//! members of a group.
 
 use std::sync::Arc;
 
@@ -9,19 +10,19 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
-use super::access_page::page;
-use super::export;
-use super::input::{List, Page, PageLimit, Query, Search, id_of, list_query};
+use super::access_export::{self, Format};
+use super::access_page::{AccessList, access_page, member_page};
+use super::access_view::{
+    AccessView, MemberAccessView, TotalsView, access_view, member_access_view,
+};
+use super::input::{List, Query, Search, id_of, list_query};
 use super::routes::Area;
 use crate::domain::Services;
-use crate::domain::admin::{self, AccessGrant, AccessRow, Caller, GrantSource, UserAccess};
-use crate::domain::audit::moment_text;
-use crate::domain::sign_in::access::AccessDenied;
+use crate::domain::admin::{
+    self, AccessConditions, AccessSubject, Caller, Unused, names_of_actors,
+};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
-use assent_model::id::Did;
-use assent_model::user::LifecycleState;
-use assent_store::EffectiveAccess;
 
 /// The routes of effective access.
 pub(super) fn routes() -> Area {
@@ -39,182 +40,82 @@ pub(super) fn routes() -> Area {
         .noun("users.access", "The applications that a user can open.")
         .route("list", Permission::AccountsRead, routes!(of_user))
         .route("export", Permission::AccountsRead, routes!(export_of_user))
+        .noun(
+            "groups.access",
+            "The members of a group, and when they last used an application of the group.",
+        )
+        .route("list", Permission::AccountsRead, routes!(of_group))
+        .route("export", Permission::AccountsRead, routes!(export_of_group))
 }
 
-/// The access of a user to an application: everything that grants it, and the decision.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Access)]
-pub(super) struct AccessView {
-    user_id: String,
-    /// The user's name at sign-in.
-    user_name: String,
-    /// The user's full name.
-    display_name: Option<String>,
-    user_state: LifecycleState,
-    application_id: String,
-    /// The display name of the application.
-    application_name: String,
-    /// Whether the application is enabled. No user can sign in to a disabled application.
-    application_enabled: bool,
-    /// Whether the user has access. A user without a device must enrol one first.
-    granted: bool,
-    /// Why the user has no access in spite of `via`.
-    denied: Option<AccessDenialView>,
-    /// Everything that grants access.
-    via: Vec<AccessGrantView>,
-    /// The roles that the application receives: those of the account, of the groups and of everyone.
-    roles: Vec<String>,
-    /// When the earliest of the grants in `via` began.
-    #[schema(format = DateTime)]
-    since: Option<String>,
-    /// When the user last signed in to the application, with an accuracy of ten minutes. Absent if the user never did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(format = DateTime, nullable = false)]
-    used: Option<String>,
-    /// The user's account in the application. The first sign-in creates it, if there is none.
-    account: Option<AccessAccountView>,
+/// How long access was not used.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+pub(super) enum UnusedQuery {
+    /// Never.
+    #[serde(rename = "never")]
+    Never,
+    /// Not in the last 90 days, which includes never.
+    #[serde(rename = "90-days")]
+    For90Days,
 }
 
-/// A state that denies access in spite of a grant.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = AccessDenial)]
-enum AccessDenialView {
-    /// The user is suspended.
-    UserSuspended,
-    /// The user is terminated.
-    UserTerminated,
-    /// The account in the application is suspended.
-    AccountSuspended,
-    /// The account in the application is terminated.
-    AccountTerminated,
-}
-
-impl AccessDenialView {
-    const fn from_reason(reason: AccessDenied) -> Option<Self> {
-        match reason {
-            AccessDenied::UserSuspended => Some(Self::UserSuspended),
-            AccessDenied::UserTerminated => Some(Self::UserTerminated),
-            AccessDenied::AccountSuspended => Some(Self::AccountSuspended),
-            AccessDenied::AccountTerminated => Some(Self::AccountTerminated),
-            AccessDenied::NoDevice
-            | AccessDenied::NoAccount
-            | AccessDenied::NoName
-            | AccessDenied::UnconfirmedAddress => None,
+impl From<UnusedQuery> for Unused {
+    fn from(query: UnusedQuery) -> Self {
+        match query {
+            UnusedQuery::Never => Self::Never,
+            UnusedQuery::For90Days => Self::For90Days,
         }
     }
 }
 
-/// What grants access.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = AccessSource)]
-enum AccessSourceView {
-    /// The user's own account.
-    Account,
-    /// A group of the user.
-    Group,
-    /// An assignment of the application to everyone.
-    Everyone,
-}
-
-/// One way in which a user has access.
-#[derive(Serialize, ToSchema)]
-#[schema(as = AccessGrant)]
-struct AccessGrantView {
-    kind: AccessSourceView,
-    /// The group, or the account.
-    id: Option<String>,
-    /// The name of the group.
-    name: Option<String>,
-    /// The roles that it adds.
-    roles: Vec<String>,
-    /// When it began. For a group this is the later of the membership and the assignment.
-    #[schema(format = DateTime)]
-    since: String,
-}
-
-/// The account of a user in an application.
-#[derive(Serialize, ToSchema)]
-#[schema(as = AccessAccount)]
-struct AccessAccountView {
-    id: String,
-    /// The user's name in the application: the claim `upn`.
-    name: String,
-    state: LifecycleState,
-}
-
-fn grant_view(grant: AccessGrant) -> AccessGrantView {
-    let AccessGrant {
-        source,
-        roles,
-        since,
-    } = grant;
-    let (kind, id, name) = match source {
-        GrantSource::Account(id) => (AccessSourceView::Account, Some(id.to_string()), None),
-        GrantSource::Group(id, name) => (AccessSourceView::Group, Some(id.to_string()), Some(name)),
-        GrantSource::Everyone => (AccessSourceView::Everyone, None, None),
-    };
-    AccessGrantView {
-        kind,
-        id,
-        name,
-        roles,
-        since: moment_text(since),
-    }
-}
-
-fn access_view(found: UserAccess) -> AccessView {
-    let (roles, since) = (found.roles(), found.since());
-    let UserAccess {
-        access,
-        grants,
+fn conditions(denied: bool, unused: Option<UnusedQuery>, role: Search) -> AccessConditions {
+    AccessConditions {
         denied,
-    } = found;
-    let EffectiveAccess {
-        user,
-        application,
-        application_name,
-        application_enabled,
-        account,
-        used_at,
-        assigned: _,
-        everyone_since: _,
-    } = access;
-    AccessView {
-        user_id: user.id.to_string(),
-        user_name: user.name.to_string(),
-        display_name: user.profile.name,
-        user_state: user.state,
-        application_id: application.to_string(),
-        application_name,
-        application_enabled,
-        granted: denied.is_none(),
-        denied: denied.and_then(AccessDenialView::from_reason),
-        via: grants.into_iter().map(grant_view).collect(),
-        roles,
-        since: since.map(moment_text),
-        used: used_at.map(moment_text),
-        account: account.map(|account| AccessAccountView {
-            id: account.id.to_string(),
-            name: account.name,
-            state: account.state,
-        }),
+        unused: unused.map(Into::into),
+        role: role.text(),
     }
 }
 
-/// Returns a page from rows that were requested with one more than `limit`.
-fn access_list(rows: Vec<AccessRow>, limit: PageLimit) -> Json<List<AccessView>> {
-    let List { items, next } = List::from_rows(
-        rows,
-        limit,
-        |(cursor, _)| cursor.clone(),
-        |(_, access)| access.map(access_view),
-    );
-    Json(List {
-        items: items.into_iter().flatten().collect(),
-        next,
-    })
+/// A page of access.
+#[derive(Serialize, ToSchema)]
+#[schema(as = AccessPage)]
+struct AccessListView {
+    items: Vec<AccessView>,
+    /// The value of `after` for the next page, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    next: Option<String>,
+    /// The totals of the whole list without its filters; only on the first page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    totals: Option<TotalsView>,
+}
+
+/// A page of the members of a group.
+#[derive(Serialize, ToSchema)]
+#[schema(as = GroupAccessPage)]
+struct MemberAccessListView {
+    items: Vec<MemberAccessView>,
+    /// The value of `after` for the next page, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    next: Option<String>,
+    /// The totals of the whole list without its filters; only on the first page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    totals: Option<TotalsView>,
+}
+
+/// Returns the totals for the first page.
+async fn totals(
+    services: &Services,
+    of: AccessSubject,
+    after: Option<&String>,
+) -> Result<Option<TotalsView>, Problem> {
+    match after {
+        Some(_) => Ok(None),
+        None => Ok(Some(admin::access_totals(services, &of).await?.into())),
+    }
 }
 
 list_query! {
@@ -225,70 +126,158 @@ list_query! {
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
-    /// Only users whose access is denied by their state, or by that of their account.
+    /// Only access that the state of the user or of the account denies.
     #[serde(default)]
     #[param(required = false)]
     denied: bool,
+    /// Only access that was not used.
+    #[param(inline)]
+    unused: Option<UnusedQuery>,
+    /// Only access with this role.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    role: Search,
+}
+
+list_query! {
+    /// The filters of the list of applications that a user can open.
+    struct UserAccessQuery;
+    /// Only access that the state of the user or of the account denies.
+    #[serde(default)]
+    #[param(required = false)]
+    denied: bool,
+    /// Only access that was not used.
+    #[param(inline)]
+    unused: Option<UnusedQuery>,
+    /// Only access with this role.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    role: Search,
+}
+
+list_query! {
+    /// The filters of the list of members with their last use.
+    struct GroupAccessQuery;
+    /// Only members who are suspended or terminated.
+    #[serde(default)]
+    #[param(required = false)]
+    denied: bool,
+    /// Only members who did not use an application of the group.
+    #[param(inline)]
+    unused: Option<UnusedQuery>,
 }
 
 /// List and search the users with access to an application.
 ///
 /// Effective access: by an own account, by a group, or because the application is assigned to everyone; used or not.
-/// The users are in the order of creation; with `q`, in the order of the matching terms. With `q` and `denied` a page
-/// may have fewer items than `limit` although there is a `next`.
+/// The users are in the order of creation; with `q`, in the order of the matching terms. With `denied`, `unused` or
+/// `role` a page may have fewer items than `limit` although there is a `next`.
 #[utoipa::path(
     get,
     path = "/applications/{id}/access",
     params(AccessListQuery),
-    responses((status = 200, description = "A page of users with access.", body = List<AccessView>))
+    responses((status = 200, description = "A page of users with access.", body = AccessListView))
 )]
 async fn list(
     State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     Query(query): Query<AccessListQuery>,
-) -> Result<Json<List<AccessView>>, Problem> {
-    let application = id_of(&application, "application")?;
-    let rows = page(
+) -> Result<Json<AccessListView>, Problem> {
+    let id = id_of(&application, "application")?;
+    let totals = totals(
         &services,
-        &application,
-        query.q.text(),
-        query.denied,
-        query.after.as_deref(),
-        query.limit,
+        AccessSubject::Application(id_of(&application, "application")?),
+        query.after.as_ref(),
     )
     .await?;
-    Ok(access_list(rows, query.limit))
+    let conditions = conditions(query.denied, query.unused, query.role);
+    let list = AccessList::To(id, query.q.text());
+    let found = access_page(&services, &list, &conditions, query.after, query.limit).await?;
+    access_list(&services, found, totals).await
 }
 
 /// List the applications that a user can open.
 ///
 /// Effective access: by an own account, by a group, or because the application is assigned to everyone; used or not.
+/// With a filter a page may have fewer items than `limit` although there is a `next`.
 #[utoipa::path(
     get,
     path = "/users/{id}/access",
-    params(Page),
+    params(UserAccessQuery),
     responses(
         (
             status = 200,
             description = "A page of applications, in the order of their names.",
-            body = List<AccessView>,
+            body = AccessListView,
         ),
     )
 )]
 async fn of_user(
     State(services): State<Arc<Services>>,
     Path(user): Path<String>,
-    Query(page): Query<Page>,
-) -> Result<Json<List<AccessView>>, Problem> {
+    Query(query): Query<UserAccessQuery>,
+) -> Result<Json<AccessListView>, Problem> {
     let user = id_of(&user, "user")?;
-    let rows = admin::access_of(
-        &services,
-        user,
-        page.after()?.as_ref(),
-        page.limit.and_one(),
+    let totals = totals(&services, AccessSubject::User(user), query.after.as_ref()).await?;
+    let conditions = conditions(query.denied, query.unused, query.role);
+    let list = AccessList::Of(user);
+    let found = access_page(&services, &list, &conditions, query.after, query.limit).await?;
+    access_list(&services, found, totals).await
+}
+
+async fn access_list(
+    services: &Services,
+    List { items, next }: List<admin::UserAccess>,
+    totals: Option<TotalsView>,
+) -> Result<Json<AccessListView>, Problem> {
+    let actors = items.iter().flat_map(|access| &access.grants);
+    let names = names_of_actors(services, actors.filter_map(|grant| grant.by.as_ref())).await?;
+    Ok(Json(AccessListView {
+        items: items
+            .into_iter()
+            .map(|access| access_view(access, &names))
+            .collect(),
+        next,
+        totals,
+    }))
+}
+
+/// List the members of a group with their last use of its applications.
+///
+/// The applications of the group and their roles are in `GET /groups/{id}/applications`. With a filter a page may have
+/// fewer items than `limit` although there is a `next`.
+#[utoipa::path(
+    get,
+    path = "/groups/{id}/access",
+    params(GroupAccessQuery),
+    responses(
+        (
+            status = 200,
+            description = "A page of members, in the order of the users' creation.",
+            body = MemberAccessListView,
+        ),
     )
-    .await?;
-    Ok(access_list(rows, page.limit))
+)]
+async fn of_group(
+    State(services): State<Arc<Services>>,
+    Path(group): Path<String>,
+    Query(query): Query<GroupAccessQuery>,
+) -> Result<Json<MemberAccessListView>, Problem> {
+    let group = id_of(&group, "group")?;
+    let totals = totals(&services, AccessSubject::Group(group), query.after.as_ref()).await?;
+    let conditions = conditions(query.denied, query.unused, Search::default());
+    let List { items, next } =
+        member_page(&services, group, &conditions, query.after, query.limit).await?;
+    let actors = items.iter().filter_map(|member| member.added_by.as_ref());
+    let names = names_of_actors(&services, actors).await?;
+    Ok(Json(MemberAccessListView {
+        items: items
+            .into_iter()
+            .map(|member| member_access_view(member, &names))
+            .collect(),
+        next,
+        totals,
+    }))
 }
 
 /// The filters of the export of users with access.
@@ -300,44 +289,133 @@ struct AccessExportQuery {
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
-    /// Only users whose access is denied by their state, or by that of their account.
+    /// Only access that the state of the user or of the account denies.
     #[serde(default)]
     #[param(required = false)]
     denied: bool,
+    /// Only access that was not used.
+    #[param(inline)]
+    unused: Option<UnusedQuery>,
+    /// Only access with this role.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    role: Search,
+    /// The format of the file.
+    #[serde(default)]
+    #[param(inline, required = false)]
+    format: Format,
 }
 
-/// Export the users with access to an application as CSV.
+/// Export the users with access to an application as CSV or JSON.
 ///
-/// In the format of the export of users. `access` is `granted` or `denied`; `via` contains `account`, the names of
-/// groups, and `everyone`; `used` is empty for a user who never signed in to the application.
+/// CSV is in the format of the export of users. `access` is `granted` or `denied`; `via` contains `account`, the names
+/// of groups, and `everyone`; `granted_by` contains who gave each of them, or `unknown`; `used` is empty for a user who
+/// never signed in to the application. JSON is a list of the items of the list of users with access.
 #[utoipa::path(
     get,
     path = "/applications/{id}/access/export",
     params(AccessExportQuery),
-    responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv"))
+    responses((
+        status = 200,
+        description = "The file.",
+        content((String = "text/csv"), (Vec<AccessView> = "application/json")),
+    ))
 )]
 async fn export_of_application(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     Path(application): Path<String>,
-    Query(AccessExportQuery { q, denied }): Query<AccessExportQuery>,
+    Query(query): Query<AccessExportQuery>,
 ) -> Result<Response, Problem> {
-    let application: Did = id_of(&application, "application")?;
-    export::access_to(services, &caller, application, q.text(), denied).await
+    let list = AccessList::To(id_of(&application, "application")?, query.q.text());
+    let conditions = conditions(query.denied, query.unused, query.role);
+    access_export::access(services, &caller, list, conditions, query.format).await
 }
 
-/// Export the applications that a user can open as CSV.
+/// The filters of the export of applications that a user can open.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct UserAccessExportQuery {
+    /// Only access that the state of the user or of the account denies.
+    #[serde(default)]
+    #[param(required = false)]
+    denied: bool,
+    /// Only access that was not used.
+    #[param(inline)]
+    unused: Option<UnusedQuery>,
+    /// Only access with this role.
+    #[serde(default)]
+    #[param(value_type = String, max_length = 254, required = false)]
+    role: Search,
+    /// The format of the file.
+    #[serde(default)]
+    #[param(inline, required = false)]
+    format: Format,
+}
+
+/// Export the applications that a user can open as CSV or JSON.
 ///
 /// In the format of the export of the users with access to an application.
 #[utoipa::path(
     get,
     path = "/users/{id}/access/export",
-    responses((status = 200, description = "The CSV file.", body = String, content_type = "text/csv"))
+    params(UserAccessExportQuery),
+    responses((
+        status = 200,
+        description = "The file.",
+        content((String = "text/csv"), (Vec<AccessView> = "application/json")),
+    ))
 )]
 async fn export_of_user(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     Path(user): Path<String>,
+    Query(query): Query<UserAccessExportQuery>,
 ) -> Result<Response, Problem> {
-    export::access_of(services, &caller, id_of(&user, "user")?).await
+    let list = AccessList::Of(id_of(&user, "user")?);
+    let conditions = conditions(query.denied, query.unused, query.role);
+    access_export::access(services, &caller, list, conditions, query.format).await
+}
+
+/// The filters of the export of members with their last use.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct GroupAccessExportQuery {
+    /// Only members who are suspended or terminated.
+    #[serde(default)]
+    #[param(required = false)]
+    denied: bool,
+    /// Only members who did not use an application of the group.
+    #[param(inline)]
+    unused: Option<UnusedQuery>,
+    /// The format of the file.
+    #[serde(default)]
+    #[param(inline, required = false)]
+    format: Format,
+}
+
+/// Export the members of a group with their last use of its applications as CSV or JSON.
+///
+/// CSV is in the format of the export of users. JSON is a list of the items of the list of members with their last use.
+#[utoipa::path(
+    get,
+    path = "/groups/{id}/access/export",
+    params(GroupAccessExportQuery),
+    responses((
+        status = 200,
+        description = "The file.",
+        content((String = "text/csv"), (Vec<MemberAccessView> = "application/json")),
+    ))
+)]
+async fn export_of_group(
+    State(services): State<Arc<Services>>,
+    Extension(caller): Extension<Caller>,
+    Path(group): Path<String>,
+    Query(query): Query<GroupAccessExportQuery>,
+) -> Result<Response, Problem> {
+    let group = admin::group(&services, id_of(&group, "group")?).await?;
+    let conditions = conditions(query.denied, query.unused, Search::default());
+    access_export::members(services, &caller, group, conditions, query.format).await
 }

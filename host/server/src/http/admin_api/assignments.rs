@@ -9,11 +9,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa_axum::routes;
 
+use super::actor_view::{ActorView, actor_view};
 use super::context::Context;
 use super::input::{Body, List, id_of};
 use super::routes::Area;
 use crate::domain::Services;
-use crate::domain::admin::{self, AssignAccess, GroupDocument, Names, RemoveAssignment};
+use crate::domain::admin::{self, AssignAccess, GroupDocument, RemoveAssignment};
+use crate::domain::audit::moment_text;
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::group::Assignee;
@@ -95,8 +97,15 @@ struct AssignedApplicationView {
     application_id: String,
     /// The display name of the application.
     application_name: Option<String>,
+    /// Whether the application is enabled.
+    application_enabled: bool,
     /// The roles of the members in the application.
     roles: Vec<String>,
+    /// When the application was assigned to the group.
+    #[schema(format = DateTime)]
+    since: String,
+    /// Who assigned it. `null` if it is unknown.
+    by: Option<ActorView>,
 }
 
 /// List the assignments of an application.
@@ -230,17 +239,17 @@ async fn of_group(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<Json<List<AssignedApplicationView>>, Problem> {
-    let assignments = admin::assignments_to(&services, id_of(&id, "group")?).await?;
-    let applications = assignments
-        .iter()
-        .map(|one| one.application.clone())
-        .collect();
-    let names = Names::read(&services, Default::default(), applications).await?;
-    Ok(Json(List::whole(assignments.into_iter().map(|one| {
+    let found = admin::applications_of_group(&services, id_of(&id, "group")?).await?;
+    let actors = found.iter().filter_map(|one| one.assigned_by.as_ref());
+    let names = admin::names_of_actors(&services, actors).await?;
+    Ok(Json(List::whole(found.into_iter().map(|one| {
         AssignedApplicationView {
-            application_name: names.application(&one.application),
-            application_id: one.application.to_string(),
+            application_id: one.id.to_string(),
+            application_name: Some(one.name),
+            application_enabled: one.enabled,
             roles: one.roles,
+            since: moment_text(one.assigned_at),
+            by: one.assigned_by.map(|by| actor_view(&by, &names)),
         }
     }))))
 }

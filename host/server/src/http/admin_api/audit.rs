@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
+use super::actor_view::{ActorView, actor_view};
 use super::input::{List, id_of};
 use super::routes::Area;
 use crate::domain::admin::{Caller, Names};
@@ -76,18 +77,6 @@ pub(super) struct EntryView {
     browser: Option<String>,
     /// The SHA-256 digest of this entry and all previous ones of the lane, in hexadecimal.
     digest: String,
-}
-
-/// The actor.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Actor)]
-struct ActorView {
-    kind: &'static str,
-    id: Option<String>,
-    /// The current name of the user or application.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    name: Option<String>,
 }
 
 /// Returns the views of entries, with the current names of users and applications.
@@ -164,11 +153,6 @@ fn view(
     names: &Names,
     sees_targets: bool,
 ) -> EntryView {
-    let actor = match &entry.actor {
-        Actor::User(id) => names.user(*id),
-        Actor::Application(id) => names.application(id),
-        _ => None,
-    };
     let outline = outline_of(&entry);
     let outline = outline.as_ref();
     EntryView {
@@ -177,11 +161,7 @@ fn view(
         id: entry.id.to_string(),
         at: moment_text(entry.at),
         event: entry.event.as_str(),
-        actor: ActorView {
-            kind: entry.actor.kind(),
-            id: entry.actor.id(),
-            name: actor,
-        },
+        actor: actor_view(&entry.actor, names),
         user_name: entry.user.and_then(|id| names.user(id)),
         application_name: entry
             .application

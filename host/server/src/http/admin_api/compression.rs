@@ -6,7 +6,7 @@ use axum::http::Method;
 
 /// The lists that are compressed, by the names of their operations. They contain no secret, and the console shows them
 /// on most pages.
-const COMPRESSED: [&str; 25] = [
+const COMPRESSED: [&str; 26] = [
     "users.list",
     "users.devices.list",
     "users.sessions.list",
@@ -22,6 +22,7 @@ const COMPRESSED: [&str; 25] = [
     "accounts.list",
     "groups.list",
     "groups.members.list",
+    "groups.access.list",
     "groups.applications.list",
     "applications.list",
     "applications.profiles.list",
@@ -84,6 +85,10 @@ mod tests {
         ("cooldowns.list", "it is small"),
         (
             "access.export",
+            "a stream, which the server does not hold in memory",
+        ),
+        (
+            "groups.access.export",
             "a stream, which the server does not hold in memory",
         ),
         (

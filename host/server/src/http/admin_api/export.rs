@@ -1,24 +1,19 @@
-//! Exports of users, accounts and access, streamed row by row.
+//! Exports of users, accounts and members, streamed row by row.
 
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
-use axum::http::{HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use futures_util::future::BoxFuture;
-use futures_util::stream;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::domain::admin::{
-    ACCESS_COLUMNS, ACCOUNT_COLUMNS, AccessRow, Caller, MEMBER_COLUMNS, USER_COLUMNS,
-};
-use crate::domain::audit::moment_text;
+use crate::domain::admin::{ACCOUNT_COLUMNS, Caller, MEMBER_COLUMNS, USER_COLUMNS};
 use crate::domain::{InternalError, Services, admin, audit};
+use crate::http::admin_api::file_stream::stream_table;
 use crate::http::admin_api::input::{List, PageLimit, Query, Search, after, id_of};
-use crate::http::admin_api::{access_page, accounts, table, users};
+use crate::http::admin_api::{accounts, users};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::audit::{Entry, Event};
@@ -69,57 +64,6 @@ fn cursor_of<R>((cursor, _): &(String, R)) -> String {
 /// Records an export in the audit log.
 async fn record(services: &Services, entry: Entry) -> Result<(), InternalError> {
     Ok(services.store.append_audit(vec![entry]).await?)
-}
-
-/// The position of an export in its table.
-enum ExportPosition {
-    Beginning,
-    After(String),
-    End,
-}
-
-/// Streams a table page by page. Each page returns the position of the next one.
-fn stream_table<P>(name: &'static str, columns: &'static [&'static str], page: P) -> Response
-where
-    P: Fn(Option<String>) -> BoxFuture<'static, Result<Rows, Problem>> + Send + 'static,
-{
-    let lines = stream::try_unfold(
-        (ExportPosition::Beginning, page),
-        async |(at, page)| -> std::io::Result<_> {
-            let (mark, header, after) = match at {
-                ExportPosition::Beginning => (
-                    table::MARK,
-                    Some(columns.iter().map(|column| (*column).to_owned()).collect()),
-                    None,
-                ),
-                ExportPosition::After(after) => ("", None, Some(after)),
-                ExportPosition::End => return Ok(None),
-            };
-            // A client detects an incomplete file by the aborted response.
-            let found = page(after)
-                .await
-                .map_err(|_| std::io::Error::other("the table ended early"))?;
-            let lines = table::lines(header.into_iter().chain(found.items))?;
-            let at = found
-                .next
-                .map_or(ExportPosition::End, ExportPosition::After);
-            Ok(Some((
-                Bytes::from([mark.as_bytes(), &lines].concat()),
-                (at, page),
-            )))
-        },
-    );
-    let mut response = Body::from_stream(lines).into_response();
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/csv; charset=utf-8; header=present"),
-    );
-    if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename=\"{name}.csv\""))
-    {
-        headers.insert(header::CONTENT_DISPOSITION, disposition);
-    }
-    response
 }
 
 /// Export users as CSV.
@@ -218,72 +162,6 @@ pub(super) async fn export_accounts(
         })
     };
     Ok(stream_table("accounts", &ACCOUNT_COLUMNS, page))
-}
-
-/// The users with access to an application as CSV.
-pub(super) async fn access_to(
-    services: Arc<Services>,
-    caller: &Caller,
-    application: Did,
-    q: Option<String>,
-    denied: bool,
-) -> Result<Response, Problem> {
-    admin::registered_application(&services, &application).await?;
-    let entry = audit::entry(&services, Event::AccessExported, &caller.by)
-        .in_application(application.clone())
-        .with("searched", q.is_some())
-        .with("denied", denied);
-    record(&services, entry).await?;
-    let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
-        let (services, q, application) = (Arc::clone(&services), q.clone(), application.clone());
-        Box::pin(async move {
-            let found = access_page::page(
-                &services,
-                &application,
-                q,
-                denied,
-                after.as_deref(),
-                PageLimit::EXPORT,
-            )
-            .await?;
-            Ok(access_rows(found))
-        })
-    };
-    Ok(stream_table("access", &ACCESS_COLUMNS, page))
-}
-
-/// The applications that a user can open as CSV.
-pub(super) async fn access_of(
-    services: Arc<Services>,
-    caller: &Caller,
-    user: UserId,
-) -> Result<Response, Problem> {
-    admin::user(&services, user).await?;
-    let entry = audit::entry(&services, Event::AccessExported, &caller.by).about(user);
-    record(&services, entry).await?;
-    let page = move |cursor: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
-        let services = Arc::clone(&services);
-        Box::pin(async move {
-            let after = after(cursor.as_deref())?;
-            let found =
-                admin::access_of(&services, user, after.as_ref(), PageLimit::EXPORT.and_one())
-                    .await?;
-            Ok(access_rows(found))
-        })
-    };
-    Ok(stream_table("access", &ACCESS_COLUMNS, page))
-}
-
-/// Access that ended while the page was read has no row.
-fn access_rows(found: Vec<AccessRow>) -> Rows {
-    let List { items, next } =
-        List::from_rows(found, PageLimit::EXPORT, cursor_of, |(_, access)| {
-            access.map(|access| admin::access_cells(&access, moment_text))
-        });
-    List {
-        items: items.into_iter().flatten().collect(),
-        next,
-    }
 }
 
 /// The members of a group as CSV.

@@ -246,6 +246,11 @@ impl PageLimit {
     /// The rows of an export that are read at once: 500 with the first row of the next page.
     pub(super) const EXPORT: Self = Self(499);
 
+    /// The number of rows.
+    pub(super) const fn rows(self) -> u32 {
+        self.0
+    }
+
     /// One more than the number of rows, to detect a further page.
     pub(super) const fn and_one(self) -> u32 {
         self.0 + 1

@@ -3,10 +3,13 @@
 //! needs. Lists have `items` and, if there is another page, `next`, which is the value of `after` in the next request.
 
 mod access;
+mod access_export;
 mod access_page;
+mod access_view;
 mod accounts;
 mod action_approvals;
 mod activity;
+mod actor_view;
 mod application_list;
 mod application_security;
 mod application_view;
@@ -27,6 +30,7 @@ mod email_confirmations;
 mod error_references;
 mod export;
 mod external_authenticators;
+mod file_stream;
 mod groups;
 mod idempotency;
 mod import_limit;

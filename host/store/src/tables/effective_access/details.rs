@@ -7,10 +7,12 @@ use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::{NEVER, cell, moment, parse};
 use crate::engine::sql;
 use crate::tables::accounts::user_account::UserAccountRow;
+use crate::tables::actors::actor;
 use crate::tables::groups::access::AssignedAccessRow;
 use crate::tables::users::row::UserRow;
 use crate::{Result, Store, StoreError};
 use assent_model::account::Account;
+use assent_model::audit::Actor;
 use assent_model::clock::Timestamp;
 use assent_model::group::AssignedAccess;
 use assent_model::id::{Did, UserId};
@@ -31,8 +33,14 @@ pub struct EffectiveAccess {
     pub account: Option<Account>,
     /// The access by groups and by an assignment to everyone.
     pub assigned: AssignedAccess,
+    /// Who gave the access by the account itself, as far as it is known.
+    pub granted_by: Option<Actor>,
+    /// When an account that existed before began to give access itself. Otherwise its creation did.
+    pub granted_at: Option<Timestamp>,
     /// When the application was assigned to everyone.
     pub everyone_since: Option<Timestamp>,
+    /// Who assigned it to everyone, as far as it is known.
+    pub everyone_by: Option<Actor>,
     /// When the user last signed in to the application. The time may be up to ten minutes too early.
     pub used_at: Option<Timestamp>,
 }
@@ -42,6 +50,9 @@ crate::engine::sql::row! {
         application_name: String,
         application_grants_not_before: i64,
         everyone_since: Option<i64>,
+        everyone_by: Option<String>,
+        granted_by: Option<String>,
+        granted_at: Option<i64>,
         last_use_at: Option<i64>,
         held: UserAccountRow,
     }
@@ -50,8 +61,8 @@ crate::engine::sql::row! {
 /// The access of users to applications; a condition follows. Without an account, `account_id` is empty.
 const DETAILS: &str = sql::statement!(
     "SELECT applications.name AS application_name,
-    applications.grants_not_before AS application_grants_not_before, applications.everyone_since,
-    account_use.signed_in_at AS last_use_at, COALESCE(accounts.id, '') AS account_id,
+    applications.grants_not_before AS application_grants_not_before, applications.everyone_since, applications.everyone_by,
+    accounts.granted_by, accounts.granted_at, account_use.signed_in_at AS last_use_at, COALESCE(accounts.id, '') AS account_id,
     applications.id AS application_id, COALESCE(accounts.name, '') AS account_name,
     COALESCE(accounts.roles, '[]') AS roles, COALESCE(accounts.short_code, '') AS short_code,
     COALESCE(accounts.state, '') AS account_state, COALESCE(accounts.individual, 0) AS individual,
@@ -79,6 +90,14 @@ impl TryFrom<AccessRow> for EffectiveAccess {
     type Error = StoreError;
     fn try_from(row: AccessRow) -> Result<Self> {
         let id = row.held.application_id.clone();
+        let by = |text: &Option<String>, table, column| {
+            let actor = text
+                .as_deref()
+                .map(|text| actor(text, cell(table, column, &id)));
+            actor.transpose()
+        };
+        let granted_by = by(&row.granted_by, "accounts", "granted_by")?;
+        let everyone_by = by(&row.everyone_by, "applications", "everyone_by")?;
         let (user, account, assigned) = row.held.into_access()?;
         Ok(Self {
             user,
@@ -87,6 +106,9 @@ impl TryFrom<AccessRow> for EffectiveAccess {
             application_enabled: row.application_grants_not_before != NEVER,
             account,
             assigned,
+            granted_by,
+            granted_at: row.granted_at.map(moment),
+            everyone_by,
             everyone_since: row.everyone_since.map(moment),
             used_at: row.last_use_at.map(moment),
         })

@@ -1,11 +1,13 @@
 //! The users to whom something grants access to an application.
 
 use super::details::EffectiveAccess;
+use super::totals::{AccessTotals, LIMIT, TotalsRow};
 use crate::engine::rows::{cell, parse};
 use crate::engine::sql;
 use crate::engine::sql::DatabaseKind;
 use crate::tables::groups::access::in_assigned_group;
 use crate::{Result, Store};
+use assent_model::clock::Timestamp;
 use assent_model::id::{Did, UserId};
 
 /// Which users a list contains.
@@ -40,8 +42,9 @@ macro_rules! users_with_access {
     };
 }
 
-/// SQLite has no lateral subqueries, so the range of each group ends at its `$3`th member.
-const ALL_SQLITE: &str = users_with_access!(
+/// The members of the groups. SQLite has no lateral subqueries, so the range of each group ends at its `$3`th member.
+macro_rules! members_sqlite {
+    () => {
     "SELECT group_members.user_id FROM group_assignments CROSS JOIN group_members
      WHERE group_assignments.application_id = $1 AND group_members.group_id = group_assignments.group_id
        AND group_members.user_id > $2
@@ -49,14 +52,38 @@ const ALL_SQLITE: &str = users_with_access!(
                                               WHERE bound.group_id = group_assignments.group_id
                                                 AND bound.user_id > $2
                                               ORDER BY bound.user_id LIMIT 1 OFFSET $3), 'g')"
-);
-const ALL_POSTGRES: &str = users_with_access!(
+    };
+}
+macro_rules! members_postgres {
+    () => {
     "SELECT members.user_id FROM group_assignments
      CROSS JOIN LATERAL (SELECT user_id FROM group_members
                          WHERE group_members.group_id = group_assignments.group_id AND group_members.user_id > $2
                          ORDER BY user_id LIMIT $3) AS members
      WHERE group_assignments.application_id = $1"
-);
+    };
+}
+/// Scalar subqueries read only the rows of the found users; PostgreSQL could read all users for a join.
+macro_rules! totals_of_users {
+    ($found:expr) => {
+        sql::statement!(
+            "SELECT (SELECT users.state FROM users WHERE users.id = found.user_id),
+                    (SELECT accounts.state FROM accounts
+                     WHERE accounts.user_id = found.user_id AND accounts.application_id = $1),
+                    (SELECT account_use.signed_in_at FROM account_use
+                     WHERE account_use.user_id = found.user_id AND account_use.application_id = $1)
+             FROM (",
+            $found,
+            ") AS found"
+        )
+    };
+}
+
+const ALL_SQLITE: &str = users_with_access!(members_sqlite!());
+const ALL_POSTGRES: &str = users_with_access!(members_postgres!());
+/// Of the first `$3` users with access: the state, the state of the account, and the last use.
+const TOTALS_SQLITE: &str = totals_of_users!(users_with_access!(members_sqlite!()));
+const TOTALS_POSTGRES: &str = totals_of_users!(users_with_access!(members_postgres!()));
 
 /// Up to `$3` such users with a state, or with a state of the account, that denies the access.
 const DENIED: &str = concat!(
@@ -87,6 +114,25 @@ const DENIED: &str = concat!(
 );
 
 impl Store {
+    /// The totals of the users with access to an application. `unused_since` is the time from which on a use counts.
+    pub async fn access_totals_to(
+        &self,
+        application: &Did,
+        unused_since: Timestamp,
+    ) -> Result<AccessTotals> {
+        let statement = match self.instance.kind {
+            DatabaseKind::Sqlite => TOTALS_SQLITE,
+            DatabaseKind::Postgres => TOTALS_POSTGRES,
+        };
+        let rows = sql::query_as::<TotalsRow>(statement)
+            .bind(application.to_string())
+            .bind("")
+            .bind(LIMIT)
+            .fetch_all(&self.readers)
+            .await?;
+        Ok(AccessTotals::of(rows, unused_since))
+    }
+
     /// Up to `limit` users that follow `after`, to whom something grants access to an application, in the order of
     /// their creation.
     pub async fn access_to(

@@ -3,6 +3,7 @@
 use crate::engine::rows::{cell, from_json, moment, parse};
 use crate::engine::sql;
 use crate::engine::sql::{Field, Row};
+use crate::tables::actors::actor;
 use crate::{Result, StoreError};
 use assent_model::group::{AssignedAccess, AssignedGroup};
 
@@ -50,7 +51,10 @@ macro_rules! assigned_groups {
             "(SELECT string_agg(user_groups.id || '\u{1f}' || user_groups.name || '\u{1f}' || group_assignments.roles
                                 || '\u{1f}' || CAST(CASE WHEN group_members.added_at > group_assignments.assigned_at
                                                          THEN group_members.added_at
-                                                         ELSE group_assignments.assigned_at END AS TEXT), '\u{1e}')
+                                                         ELSE group_assignments.assigned_at END AS TEXT)
+                                || '\u{1f}' || COALESCE(CASE WHEN group_members.added_at > group_assignments.assigned_at
+                                                             THEN group_members.added_by
+                                                             ELSE group_assignments.assigned_by END, ''), '\u{1e}')
               FROM group_members
               JOIN group_assignments ON group_assignments.group_id = group_members.group_id
               JOIN user_groups ON user_groups.id = group_members.group_id
@@ -123,6 +127,10 @@ impl TryFrom<AssignedAccessRow> for AssignedAccess {
                 name: next("name")?.to_owned(),
                 roles: from_json(next("roles")?, column("roles"))?,
                 since: moment(parse(next("assigned_at")?, column("assigned_at"))?),
+                by: Some(next("assigned_by")?)
+                    .filter(|by| !by.is_empty())
+                    .map(|by| actor(by, column("assigned_by")))
+                    .transpose()?,
             })
         };
         let mut groups = row
@@ -145,6 +153,7 @@ impl TryFrom<AssignedAccessRow> for AssignedAccess {
 
 #[cfg(test)]
 mod tests {
+    use assent_model::audit::Actor;
     use assent_model::entropy::SystemEntropy;
     use assent_model::id::GroupId;
 
@@ -155,7 +164,8 @@ mod tests {
         let [one, other] = [1, 2].map(|at| GroupId::new(moment(at), &SystemEntropy));
         let row = AssignedAccessRow {
             assigned_groups: Some(format!(
-                "{one}\u{1f}Staff\u{1f}[\"a\"]\u{1f}5\u{1e}{other}\u{1f}Admins\u{1f}[]\u{1f}7"
+                "{one}\u{1f}Staff\u{1f}[\"a\"]\u{1f}5\u{1f}[\"server\",null]\u{1e}\
+                 {other}\u{1f}Admins\u{1f}[]\u{1f}7\u{1f}"
             )),
             everyone_roles: Some("[\"guest\"]".to_owned()),
         };
@@ -169,6 +179,8 @@ mod tests {
             .map(|group| group.since.millis())
             .collect();
         assert_eq!(since, [7, 5]);
+        let by: Vec<Option<Actor>> = access.groups.iter().map(|group| group.by.clone()).collect();
+        assert_eq!(by, [None, Some(Actor::Server)]);
         let roles: Vec<&String> = access.roles().collect();
         assert_eq!(roles, ["a", "guest"]);
     }

@@ -3,7 +3,9 @@
 use crate::engine::rows::{cell, from_json, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::tables::actors::actor_json;
 use crate::{Result, Store, StoreError};
+use assent_model::audit::Actor;
 use assent_model::clock::Timestamp;
 use assent_model::group::{Assignee, Assignment};
 use assent_model::id::{Did, GroupId};
@@ -42,17 +44,6 @@ impl Store {
              FROM group_assignments JOIN user_groups ON user_groups.id = group_assignments.group_id
              WHERE group_assignments.application_id = $1 ORDER BY user_groups.name_key",
             application.to_string(),
-        )
-        .await
-    }
-
-    /// The assignments of applications to a group, in the order of the applications' names.
-    pub async fn assignments_to(&self, group: GroupId) -> Result<Vec<Assignment>> {
-        self.assignments(
-            "SELECT group_assignments.application_id, group_assignments.group_id, group_assignments.roles
-             FROM group_assignments JOIN applications ON applications.id = group_assignments.application_id
-             WHERE group_assignments.group_id = $1 ORDER BY applications.search_key, applications.id",
-            group.to_string(),
         )
         .await
     }
@@ -106,12 +97,14 @@ impl Store {
     }
 }
 
-/// Assigns an application to a group or to everyone, with these roles, or replaces the roles.
+/// Assigns an application to a group or to everyone, with these roles, or replaces the roles. `by` gave a new
+/// assignment.
 pub(crate) async fn assign(
     db: &mut Connection,
     application: &Did,
     to: Assignee,
     roles: &[String],
+    by: Option<&Actor>,
     now: Timestamp,
 ) -> Result<()> {
     let (application, roles) = (application.to_string(), to_json(&roles)?);
@@ -119,23 +112,28 @@ pub(crate) async fn assign(
         Assignee::Everyone => sql::query(
             "UPDATE applications SET everyone_since = CASE WHEN everyone_roles IS NULL THEN $3
                                                                ELSE everyone_since END,
+                                         everyone_by = CASE WHEN everyone_roles IS NULL THEN CAST($4 AS TEXT)
+                                                            ELSE everyone_by END,
                                          everyone_roles = $2
                  WHERE id = $1",
         )
         .bind(&application)
         .bind(roles)
-        .bind(now.millis()),
+        .bind(now.millis())
+        .bind(actor_json(by)?),
         Assignee::Group(group) => {
             // Groups are locked before applications, as in all transactions.
             lock(db, group).await?;
             sql::query(
-                "INSERT INTO group_assignments (application_id, group_id, roles, assigned_at) VALUES ($1, $2, $3, $4)
+                "INSERT INTO group_assignments (application_id, group_id, roles, assigned_at, assigned_by)
+                 VALUES ($1, $2, $3, $4, $5)
                  ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",
             )
             .bind(&application)
             .bind(group.to_string())
             .bind(roles)
             .bind(now.millis())
+            .bind(actor_json(by)?)
         }
     };
     increment_version(db, &application, now).await?;
@@ -231,7 +229,8 @@ pub(super) async fn remove(
 
 async fn remove_everyone(db: &mut Connection, application: &str, now: Timestamp) -> Result<bool> {
     let removed = sql::query(
-        "UPDATE applications SET everyone_roles = NULL, everyone_since = NULL, everyone_managed_by = NULL
+        "UPDATE applications SET everyone_roles = NULL, everyone_since = NULL, everyone_by = NULL,
+                                 everyone_managed_by = NULL
          WHERE id = $1 AND everyone_roles IS NOT NULL",
     )
     .bind(application.to_owned())

@@ -7,8 +7,10 @@ use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::{cell, moment, parse};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
+use crate::tables::actors::actor_json;
 use crate::tables::users::row::UserRow;
 use crate::{Result, Store, StoreError};
+use assent_model::audit::Actor;
 use assent_model::clock::Timestamp;
 use assent_model::group::{Group, GroupName, Membership};
 use assent_model::id::{GroupId, UserId};
@@ -35,9 +37,10 @@ static INCREMENT: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 static ADD: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO group_members (group_id, user_id, added_at)
-         SELECT $1, users.id, CAST($2 AS BIGINT) FROM users WHERE users.id IN ({$}) ON CONFLICT DO NOTHING",
-        2,
+        "INSERT INTO group_members (group_id, user_id, added_at, added_by)
+         SELECT $1, users.id, CAST($2 AS BIGINT), CAST($3 AS TEXT) FROM users WHERE users.id IN ({$})
+         ON CONFLICT DO NOTHING",
+        3,
     )
 });
 static REMOVE: LazyLock<BulkSql> = LazyLock::new(|| {
@@ -151,11 +154,13 @@ impl Store {
     }
 }
 
-/// Changes the members of a group. The users' rows are locked, and their versions were incremented.
+/// Changes the members of a group. The users' rows are locked, and their versions were incremented. `by` adds the new
+/// members.
 pub(crate) async fn change_members(
     db: &mut Connection,
     group: GroupId,
     change: &MemberChange,
+    by: Option<&Actor>,
     now: Timestamp,
 ) -> Result<()> {
     lock(db, group).await?;
@@ -163,7 +168,8 @@ pub(crate) async fn change_members(
     for added in change.added.chunks(MOST) {
         let mut query = sql::query(ADD.sql_for(added.len()))
             .bind(group.to_string())
-            .bind(now.millis());
+            .bind(now.millis())
+            .bind(actor_json(by)?);
         for (user, _) in ADD.padded(added) {
             query = query.bind(user.to_string());
         }

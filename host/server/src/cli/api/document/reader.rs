@@ -139,7 +139,14 @@ impl<'a> Reader<'a> {
         let content = response
             .get("content")
             .and_then(Value::as_object)
-            .and_then(|content| content.iter().next());
+            .and_then(|content| {
+                // A file that also exists in JSON is a file.
+                let is_file = |(kind, _): &(&String, &Value)| *kind != "application/json";
+                content
+                    .iter()
+                    .find(is_file)
+                    .or_else(|| content.iter().next())
+            });
         let schema = content.and_then(|(_, content)| content.get("schema"));
         let items =
             schema.and_then(|schema| self.resolve(schema).pointer("/properties/items/items"));

@@ -17,6 +17,6 @@ pub use import::{ImportMembers, MEMBER_COLUMNS, member_cells};
 pub use members::{AddMembers, RemoveMember, ReplaceMembers};
 pub(super) use members::{MOST_CHANGED, MemberPlan, lasting_members, must_not_be_terminated};
 pub use queries::{
-    ApplicationAssignments, assignments_of, assignments_to, count_groups, group, group_summary,
-    groups, groups_of_user, known_roles, members_of,
+    ApplicationAssignments, applications_of_group, assignments_of, count_groups, group,
+    group_summary, groups, groups_of_user, known_roles, members_of,
 };

@@ -2,10 +2,10 @@
 
 use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result, registered_application, user};
-use assent_model::group::{Assignment, Group, GroupName, Membership};
+use assent_model::group::{Group, GroupName, Membership};
 use assent_model::id::{Did, GroupId, UserId};
 use assent_model::user::User;
-use assent_store::{GroupOrder, GroupSummary};
+use assent_store::{GroupApplication, GroupOrder, GroupSummary};
 
 /// The largest number of groups of a user in a list.
 const MOST_GROUPS: u32 = 500;
@@ -81,9 +81,12 @@ pub async fn groups_of_user(services: &Services, id: UserId) -> Result<Vec<Group
 ///
 /// # Errors
 /// As [`group`].
-pub async fn assignments_to(services: &Services, id: GroupId) -> Result<Vec<Assignment>> {
+pub async fn applications_of_group(
+    services: &Services,
+    id: GroupId,
+) -> Result<Vec<GroupApplication>> {
     group(services, id).await?;
-    Ok(services.store.assignments_to(id).await?)
+    Ok(services.store.applications_of_group(id).await?)
 }
 
 /// Returns the assignments of an application.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::accounts;
+use crate::tables::actors::actor_of;
 use crate::tables::applications;
 use crate::tables::applications::details_types::{self, RegisteredDetailsType};
 use crate::tables::applications::logos;
@@ -331,11 +332,11 @@ async fn execute(
         }
         AdminWrite::DeleteGroup(id, version) => groups::delete(db, *id, *version, now).await,
         AdminWrite::ChangeMembers(group, change) => {
-            members::change_members(db, *group, change, now).await?;
+            members::change_members(db, *group, change, actor_of(entries), now).await?;
             Ok(VersionedWrite::Done)
         }
         AdminWrite::Assign(application, to, roles) => {
-            assignments::assign(db, application, *to, roles, now).await?;
+            assignments::assign(db, application, *to, roles, actor_of(entries), now).await?;
             manage_assignment(db, owner, application, *to).await
         }
         AdminWrite::Unassign(application, from) => {
@@ -343,12 +344,12 @@ async fn execute(
             Ok(VersionedWrite::Done)
         }
         AdminWrite::InsertAccount(account) => {
-            accounts::insert(db, account, account.user_id.into()).await?;
+            accounts::insert(db, account, account.user_id.into(), actor_of(entries)).await?;
             manage_account(db, owner, account.id).await
         }
         AdminWrite::UpdateAccount(account, before) => {
             let guard = account.user_id.into();
-            match accounts::update(db, account, guard, *before, now).await? {
+            match accounts::update(db, account, guard, *before, actor_of(entries), now).await? {
                 VersionedWrite::Done => manage_account(db, owner, account.id).await,
                 VersionedWrite::Stale => Ok(VersionedWrite::Stale),
             }
