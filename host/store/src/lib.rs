@@ -62,6 +62,9 @@ pub use tables::approvals::repeat::{COUNTED_FOR, RepetitionCount};
 pub use tables::approvals::report::{ReportFilter, ReportWrite};
 pub use tables::approvals::request::{ApprovalRequest, BackchannelDraft, RefusedRequest};
 pub use tables::backchannel::claim::{BackchannelClaim, BackchannelGrant};
+pub use tables::backchannel::second_approval::{
+    CountedSecond, MOST_SECOND_APPROVERS, SecondApprover,
+};
 pub use tables::client_requests::ClientRequest;
 pub use tables::devices::inbox_row::InboxSummary;
 pub use tables::devices::passkeys::PasskeyUseOutcome;

@@ -203,6 +203,7 @@ fn headline(content: &ReceiptContent, proof: &Proof) -> String {
         ReceiptSubject::Action => "protected action",
         ReceiptSubject::Backchannel => "back-channel request",
         ReceiptSubject::DeviceAuthorization => "sign-in on another device",
+        ReceiptSubject::SecondApproval => "second approval of a back-channel request",
     };
     let by = match proof {
         Proof::NoDeviceSignature => "a vendor's channel, no device signature",

@@ -5,4 +5,5 @@ pub(crate) mod claim;
 pub(crate) mod deliveries;
 pub(crate) mod device_authorization;
 pub(crate) mod request;
+pub(crate) mod second_approval;
 pub(crate) mod withdrawal;

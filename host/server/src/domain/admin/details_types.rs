@@ -99,7 +99,13 @@ impl AdminCommand for RegisterDetailsType {
         let entry = recorder
             .entry(Event::DetailsTypeRegistered)
             .with("details_type", name.as_str())
-            .with("templates", templates);
+            .with("templates", templates)
+            .with(
+                "second_approver_group",
+                definition
+                    .second_approver_group()
+                    .map(|group| group.to_string()),
+            );
         let stored = RegisteredDetailsType {
             definition,
             created_at: before.as_ref().map_or(now, |before| before.created_at),

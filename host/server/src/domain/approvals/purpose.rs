@@ -50,6 +50,8 @@ pub(crate) struct BackchannelQuestion {
     pub(crate) application_name: String,
     /// The digits to type, if the application chose them.
     pub(crate) chosen_number: Option<MatchingNumber>,
+    /// The requests to the users of whom one must approve too.
+    pub(crate) seconds: Vec<Approval>,
 }
 
 /// The purpose of a new request.
@@ -130,6 +132,7 @@ impl<'a> Purpose<'a> {
         Some(BackchannelDraft {
             request: question.request.clone(),
             delivery: question.delivery.clone(),
+            seconds: question.seconds.clone(),
             most_open: settings.open_requests,
             paused_since: services.now() - settings.denial_pause.get(),
         })
@@ -238,7 +241,8 @@ pub(super) async fn channels_of(
         }
         ApprovalSubject::ProtectedAction { .. }
         | ApprovalSubject::Backchannel { .. }
-        | ApprovalSubject::DeviceAuthorization { .. } => Ok(Some(&[Trust::Verified])),
+        | ApprovalSubject::DeviceAuthorization { .. }
+        | ApprovalSubject::SecondApproval { .. } => Ok(Some(&[Trust::Verified])),
     }
 }
 
@@ -267,6 +271,17 @@ pub enum PurposeText {
         /// The permissions of the scopes.
         scopes: Vec<String>,
     },
+    /// The second approval of a back-channel request.
+    SecondApproval {
+        /// The account for which the application asks.
+        first: String,
+        /// The message of the application.
+        message: Option<BindingMessage>,
+        /// The permissions of the scopes.
+        scopes: Vec<String>,
+        /// Whether only an approval with a passkey counts.
+        by_passkey: bool,
+    },
 }
 
 impl PurposeText {
@@ -288,6 +303,16 @@ impl PurposeText {
             } => StatementSubject::DeviceAuthorization {
                 code,
                 asked_at: *asked_at,
+                scopes,
+            },
+            Self::SecondApproval {
+                first,
+                message,
+                scopes,
+                ..
+            } => StatementSubject::SecondApproval {
+                first,
+                message: message.as_ref().map_or("", BindingMessage::as_str),
                 scopes,
             },
         }
@@ -329,6 +354,20 @@ pub(super) async fn text(
                 code: code.to_string(),
                 asked_at: *asked_at,
                 scopes: permissions(scopes, language),
+            }));
+        }
+        ApprovalSubject::SecondApproval {
+            first,
+            message,
+            scopes,
+            binding,
+            ..
+        } => {
+            return Ok(Some(PurposeText::SecondApproval {
+                first: first.account.clone(),
+                message: message.clone(),
+                scopes: permissions(scopes, language),
+                by_passkey: *binding != BackchannelBinding::Shown,
             }));
         }
     };
@@ -383,6 +422,12 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
         ApprovalSubject::DeviceAuthorization { id, scopes, .. } => entry
             .with("device_authorization", id.to_string())
             .with("scopes", scopes.to_string()),
+        ApprovalSubject::SecondApproval {
+            id, first, scopes, ..
+        } => entry
+            .with("backchannel_request", id.to_string())
+            .with("second_approval_for", first.user.to_string())
+            .with("scopes", scopes.to_string()),
     }
 }
 
@@ -393,6 +438,7 @@ pub(super) const fn receipt_subject(subject: &ApprovalSubject) -> ReceiptSubject
         ApprovalSubject::ProtectedAction { .. } => ReceiptSubject::Action,
         ApprovalSubject::Backchannel { .. } => ReceiptSubject::Backchannel,
         ApprovalSubject::DeviceAuthorization { .. } => ReceiptSubject::DeviceAuthorization,
+        ApprovalSubject::SecondApproval { .. } => ReceiptSubject::SecondApproval,
     }
 }
 
@@ -404,7 +450,9 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
         subject: match &approval.subject {
             ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
             ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
-            ApprovalSubject::Backchannel { .. } | ApprovalSubject::DeviceAuthorization { .. } => {
+            ApprovalSubject::Backchannel { .. }
+            | ApprovalSubject::DeviceAuthorization { .. }
+            | ApprovalSubject::SecondApproval { .. } => {
                 match &shown.application {
                     Some(application) => ReportSubject::Backchannel(application.clone()),
                     None => ReportSubject::SignIn(None),
@@ -425,7 +473,8 @@ pub(super) async fn end_reported(
     let id = match subject {
         ApprovalSubject::SignIn(_)
         | ApprovalSubject::Backchannel { .. }
-        | ApprovalSubject::DeviceAuthorization { .. } => return Ok(()),
+        | ApprovalSubject::DeviceAuthorization { .. }
+        | ApprovalSubject::SecondApproval { .. } => return Ok(()),
         ApprovalSubject::ProtectedAction { id, .. } => *id,
     };
     let found = services.store.action_approval(id, services.now()).await?;

@@ -49,6 +49,11 @@ pub(super) struct ApprovalRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     device_authorization: Option<DeviceAuthorizationDetails>,
+    /// The second approval of a back-channel request for another user; missing for another request. `account` is the name
+    /// of the device's own user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    second_approval: Option<SecondApprovalDetails>,
     /// The texts of the authorization details that the application asks the user to permit, in the same language;
     /// missing if there are none. The device shows each of them completely, and signs them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -90,6 +95,22 @@ pub(super) struct DeviceAuthorizationDetails {
     scopes: Vec<String>,
 }
 
+/// What a device shows and signs of a second approval (four eyes). `place` and `browser` are empty, and the user types no
+/// number. It has nothing of the decision of the other user.
+#[derive(Serialize, ToSchema)]
+pub(super) struct SecondApprovalDetails {
+    /// The account for which the application asks.
+    #[serde(rename = "for")]
+    first: String,
+    /// The message of the application.
+    #[schema(required)]
+    message: Option<String>,
+    /// The permissions that the application gets for that account, in the same language.
+    scopes: Vec<String>,
+    /// Whether only an approval with the passkey of the device counts.
+    passkey: bool,
+}
+
 /// The state of a request that is not the one that the user answered.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -125,6 +146,7 @@ pub(super) fn approval_request(
         details,
     } = prompt;
     let mut device_authorization = None;
+    let mut second_approval = None;
     let (action, backchannel) = match text {
         PurposeText::SignIn => (None, None),
         PurposeText::Action(summary) => (Some(summary.clone()), None),
@@ -137,6 +159,20 @@ pub(super) fn approval_request(
                 user_code: code.clone(),
                 asked_at: asked_at.seconds(),
                 scopes: scopes.clone(),
+            });
+            (None, None)
+        }
+        PurposeText::SecondApproval {
+            first,
+            message,
+            scopes,
+            by_passkey,
+        } => {
+            second_approval = Some(SecondApprovalDetails {
+                first: first.clone(),
+                message: message.as_ref().map(|message| message.as_str().to_owned()),
+                scopes: scopes.clone(),
+                passkey: *by_passkey,
             });
             (None, None)
         }
@@ -172,6 +208,7 @@ pub(super) fn approval_request(
         action,
         backchannel,
         device_authorization,
+        second_approval,
         details: details.clone(),
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),

@@ -49,7 +49,7 @@ pub(super) async fn exchange(
         .filter(|request| !request.is_claimed)
         .ok_or(INVALID)?;
     let approval = store
-        .approval_of_backchannel(found.id)
+        .approval_of_request(&entered)
         .await
         .map_err(InternalError::from)?
         .ok_or(INVALID)?;

@@ -61,7 +61,7 @@ pub(super) async fn decided(
     let mut timeout = pin!(tokio::time::sleep(patience.longest));
     let mut interrupts = pin!(services.draining.interrupts());
     loop {
-        let found = services.store.approval_of_backchannel(request.id).await?;
+        let found = services.store.approval_of_request(request).await?;
         let found = match found {
             Some(found) if found.stage_at(services.now()).is_waiting() => found,
             ended => return Ok(ended),

@@ -13,7 +13,9 @@ use crate::tables::approvals::request::{
     ApprovalRequest, RefusedRequest, UnexpiredRequest, lock_and_read, subjects,
 };
 use crate::tables::approvals::{conflict, delivery, dispatch, limit, repeat};
-use crate::tables::backchannel::{deliveries, device_authorization, request as backchannel};
+use crate::tables::backchannel::{
+    deliveries, device_authorization, request as backchannel, second_approval,
+};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::change::Change;
@@ -142,9 +144,13 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     if is_held {
         entry = entry.with("held", true);
     }
+    if let Some(draft) = request.backchannel.as_ref().filter(|draft| draft.request.second.is_some()) {
+        second_approval::insert_all(db, draft, reached.is_some() || is_held).await?;
+        entry = entry.with("second_approvers", draft.seconds.len());
+    }
     match request.kind {
         // The limits of applications bound these entries.
-        RequestKind::Backchannel | RequestKind::DeviceAuthorization => {
+        RequestKind::Backchannel | RequestKind::DeviceAuthorization | RequestKind::SecondApproval => {
             audit::append_if_about_user(db, &entry, true).await?;
         }
         _ => repeat::append(db, &entry, approval.name_digest).await?,
@@ -304,6 +310,10 @@ async fn insert(
         ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string()), None),
         ApprovalSubject::Backchannel { id, .. }
         | ApprovalSubject::DeviceAuthorization { id, .. } => (None, None, Some(id.to_string())),
+        // Its request adds it: see `second_approval`.
+        ApprovalSubject::SecondApproval { .. } => {
+            return Err(StoreError::Internal("a second approval was requested alone"));
+        }
     };
     let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(
         "INSERT INTO approvals (id, login_id, action_approval_id, user_id, held_for, name_digest, number, prompt,

@@ -171,7 +171,8 @@ pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest
         | RequestKind::Action
         | RequestKind::Passkey
         | RequestKind::Backchannel
-        | RequestKind::DeviceAuthorization => {
+        | RequestKind::DeviceAuthorization
+        | RequestKind::SecondApproval => {
             return true;
         }
     };
@@ -217,6 +218,6 @@ pub(super) fn replaced_requests(request: &ApprovalRequest) -> Option<(&'static s
         // No device receives a request for a passkey: see `passkey_sign_ins`.
         RequestKind::Passkey => None,
         // An application ends its request by letting it expire.
-        RequestKind::Backchannel | RequestKind::DeviceAuthorization => None,
+        RequestKind::Backchannel | RequestKind::DeviceAuthorization | RequestKind::SecondApproval => None,
     }
 }

@@ -52,8 +52,12 @@ pub(crate) async fn insert(
 ) -> Result<()> {
     sql::query(
         "INSERT INTO receipts (id, user_id, about_user, names, application_id, decided_at, receipt)
-         SELECT approvals.id, approvals.user_id, action_approvals.target_user, NULLIF(action_approvals.names, ''),
-                CASE WHEN approvals.backchannel_id IS NOT NULL AND approvals.state = 'approved'
+         SELECT approvals.id, approvals.user_id,
+                COALESCE(action_approvals.target_user,
+                         (SELECT asked.user_id FROM backchannel_requests AS asked WHERE asked.id = approvals.second_of)),
+                NULLIF(action_approvals.names, ''),
+                CASE WHEN (approvals.backchannel_id IS NOT NULL OR approvals.second_of IS NOT NULL)
+                          AND approvals.state = 'approved'
                      THEN approvals.application_id END,
                 $2, $3
          FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
@@ -69,7 +73,8 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Deletes the receipts of a user, and those of protected actions that concern the user or have one of the names.
+/// Deletes the receipts of a user, those of second approvals that concern the user, and those of protected actions that
+/// concern the user or have one of the names.
 pub(crate) async fn erase_user(db: &mut Connection, user: UserId, names: &[String]) -> Result<()> {
     sql::query("DELETE FROM receipts WHERE user_id = $1 OR about_user = $1")
         .bind(user.to_string())
