@@ -53,8 +53,8 @@ pub enum DetailsError {
     },
     /// A type needs a second approval, which this kind of request cannot have.
     #[error(
-        "authorization_details[{index}].type is {name}, which a second person must approve: only back-channel requests \
-         (OpenID CIBA) can have it"
+        "authorization_details[{index}].type is {name}, which needs a second approval: only back-channel requests \
+         (OpenID CIBA) can have one"
     )]
     SecondApproval {
         /// The position of the element.

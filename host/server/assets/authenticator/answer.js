@@ -97,11 +97,12 @@ export function takeRequests(account, listed, skew) {
   const { fresh, ended } = receive(state, account.deviceId, listed, skew, isInUse);
   const result = finishAll(ended);
   for (const request of fresh) {
-    const { application, account: name } = request;
+    const { application, account: name, second_approval: second } = request;
     const arrived = request.backchannel
       ? text('app-backchannel-arrived', { application: application.name, account: name })
       : text('app-request-arrived', { application: application.name, account: name });
-    say(request.action ?? arrived);
+    const spoken = second ? text('app-second-arrived', { application: application.name, account: second.for }) : arrived;
+    say(request.action ?? spoken);
   }
   const isChanged = fresh.length > 0 || ended.length > 0;
   return { focus: result ?? (isChanged ? focusForOpen(focused) : undefined), isFresh: fresh.length > 0 };

@@ -111,7 +111,8 @@ function shownLines({ issuer, device, request }) {
  * @param {ApprovalRequest} request
  * @returns {[purpose: string, lines: string[]]}
  */
-function purposeOf({ action, backchannel, device_authorization: other }) {
+function purposeOf({ action, backchannel, device_authorization: other, second_approval: second }) {
+  if (second) return ['assent-second-approval-v1', secondLines(second)];
   if (action) return ['assent-action-v1', [`action: ${JSON.stringify(action)}`]];
   const scopes = (backchannel ?? other)?.scopes.map((scope) => `scope: ${JSON.stringify(scope)}`) ?? [];
   if (other) {
@@ -120,6 +121,15 @@ function purposeOf({ action, backchannel, device_authorization: other }) {
   }
   if (!backchannel) return ['assent-approval-v1', []];
   return ['assent-backchannel-v1', [`message: ${JSON.stringify(backchannel.message ?? '')}`, ...scopes]];
+}
+
+/**
+ * The further lines of a second approval.
+ * @param {NonNullable<ApprovalRequest['second_approval']>} second
+ */
+function secondLines({ for: first, message, scopes }) {
+  const lines = [`for: ${JSON.stringify(first)}`, `message: ${JSON.stringify(message ?? '')}`];
+  return [...lines, ...scopes.map((scope) => `scope: ${JSON.stringify(scope)}`)];
 }
 
 /**

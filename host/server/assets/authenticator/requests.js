@@ -177,8 +177,8 @@ export function isSettling({ appeared }, { request }, now) {
  * shows digits, and a sign-in on another device has its code instead.
  * @param {import('./types.d.ts').ApprovalRequest} request
  */
-export function needsNumber({ same_browser: isHere, backchannel, device_authorization: device }) {
-  return backchannel ? backchannel.binding === 'typed' : !isHere && !device;
+export function needsNumber({ same_browser: isHere, backchannel, device_authorization: device, second_approval: second }) {
+  return backchannel ? backchannel.binding === 'typed' : !isHere && !device && !second;
 }
 
 /**

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 
-use crate::authenticator::enrolled::{Authenticator, PendingBackchannel, PendingRequest, PendingSecondApproval};
+use crate::authenticator::enrolled::{
+    Authenticator, PendingBackchannel, PendingRequest, PendingSecondApproval,
+};
 use crate::authenticator::enrolment::PendingEnrolment;
 use crate::authenticator::exchange::NoResponse;
 use assent_admin_client::terminal;

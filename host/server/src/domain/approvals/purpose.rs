@@ -1,5 +1,5 @@
 //! The purposes of approval requests: a sign-in, a protected action, or a back-channel request of an application, which
-//! also begins by the code of a device (RFC 8628).
+//! also begins by the code of a device (RFC 8628), and may need a second approval.
 //!
 //! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own
 //! consequence of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the
@@ -452,12 +452,10 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
             ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
             ApprovalSubject::Backchannel { .. }
             | ApprovalSubject::DeviceAuthorization { .. }
-            | ApprovalSubject::SecondApproval { .. } => {
-                match &shown.application {
-                    Some(application) => ReportSubject::Backchannel(application.clone()),
-                    None => ReportSubject::SignIn(None),
-                }
-            }
+            | ApprovalSubject::SecondApproval { .. } => match &shown.application {
+                Some(application) => ReportSubject::Backchannel(application.clone()),
+                None => ReportSubject::SignIn(None),
+            },
         },
         browser: shown.browser.clone(),
     }

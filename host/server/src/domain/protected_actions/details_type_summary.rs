@@ -29,10 +29,17 @@ pub(super) fn message(registered: &RegisteredType) -> Message {
         // The plan checked it. The execution rejects what an earlier version accepted.
         Err(_) => vec![Message::new("action-details-type-invalid")],
     };
-    let second = registered.definition.second_approver_group.map(|group| {
-        Message::new("action-details-type-second").text("group", group.to_string())
-    });
-    sentences([first].into_iter().chain(second).chain(texts).chain(members))
+    let second = registered
+        .definition
+        .second_approver_group
+        .map(|group| Message::new("action-details-type-second").text("group", group.to_string()));
+    sentences(
+        [first]
+            .into_iter()
+            .chain(second)
+            .chain(texts)
+            .chain(members),
+    )
 }
 
 fn member(outline: &MemberOutline<'_>) -> Message {

@@ -20,12 +20,13 @@ pub(super) async fn read(
     parameters: &Parameters,
 ) -> Result<Result<AuthorizationDetails, CheckError>, InternalError> {
     let checked = requested_details::read(services, application, parameters).await?;
-    let checked = checked.and_then(|CheckedDetails { details, second }| {
-        match second.into_iter().next() {
-            Some(demand) => Err(demand.refusal()),
-            None => Ok(details),
-        }
-    });
+    let checked =
+        checked.and_then(
+            |CheckedDetails { details, second }| match second.into_iter().next() {
+                Some(demand) => Err(demand.refusal()),
+                None => Ok(details),
+            },
+        );
     Ok(checked.or_else(|error| {
         fail(
             AuthorizeErrorCode::InvalidAuthorizationDetails,

@@ -144,13 +144,19 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     if is_held {
         entry = entry.with("held", true);
     }
-    if let Some(draft) = request.backchannel.as_ref().filter(|draft| draft.request.second.is_some()) {
+    if let Some(draft) = request
+        .backchannel
+        .as_ref()
+        .filter(|draft| draft.request.second.is_some())
+    {
         second_approval::insert_all(db, draft, reached.is_some() || is_held).await?;
         entry = entry.with("second_approvers", draft.seconds.len());
     }
     match request.kind {
         // The limits of applications bound these entries.
-        RequestKind::Backchannel | RequestKind::DeviceAuthorization | RequestKind::SecondApproval => {
+        RequestKind::Backchannel
+        | RequestKind::DeviceAuthorization
+        | RequestKind::SecondApproval => {
             audit::append_if_about_user(db, &entry, true).await?;
         }
         _ => repeat::append(db, &entry, approval.name_digest).await?,
@@ -312,7 +318,9 @@ async fn insert(
         | ApprovalSubject::DeviceAuthorization { id, .. } => (None, None, Some(id.to_string())),
         // Its request adds it: see `second_approval`.
         ApprovalSubject::SecondApproval { .. } => {
-            return Err(StoreError::Internal("a second approval was requested alone"));
+            return Err(StoreError::Internal(
+                "a second approval was requested alone",
+            ));
         }
     };
     let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(

@@ -4,8 +4,8 @@
 use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql::Connection;
 use crate::engine::{deferred, sql};
-use crate::tables::approvals::{delivery, dispatch};
 use crate::tables::approvals::request::BackchannelDraft;
+use crate::tables::approvals::{delivery, dispatch};
 use crate::{Result, Store};
 use assent_model::approval::{Approval, ApprovalStage, RequestKind};
 use assent_model::backchannel::{BackchannelRequest, SecondApprovers};
@@ -46,6 +46,18 @@ pub(crate) const MAY_DECIDE: &str = "(approvals.second_of IS NULL
                    AND asked.claimed_at IS NULL AND group_members.user_id = approvals.user_id
                    AND (own.state IN ('requested', 'approved') OR approvals.state <> 'requested')))";
 
+/// The statement that ends the pending approvals with this condition about `$1` at `$2`.
+macro_rules! ended_where {
+    ($condition:literal) => {
+        concat!(
+            "UPDATE approvals SET state = 'withdrawn', decided_at = $2, held_for = NULL
+             WHERE state = 'requested' AND ",
+            $condition,
+            " RETURNING id, user_id"
+        )
+    };
+}
+
 /// A user who may give a second approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecondApprover {
@@ -83,7 +95,10 @@ async fn insert(
     second: &Approval,
     is_asked: bool,
 ) -> Result<()> {
-    let asked = second.user_id.filter(|_| is_asked).map(|user| user.to_string());
+    let asked = second
+        .user_id
+        .filter(|_| is_asked)
+        .map(|user| user.to_string());
     let (reached, held): (Option<String>, Option<String>) = sql::query_as(
         "INSERT INTO approvals (id, second_of, user_id, held_for, name_digest, prompt, requested_at, expires_at,
                                 attempts_left, state, application_id, kind, browser, named_user)
@@ -130,19 +145,40 @@ pub(crate) async fn lock_request(db: &mut Connection, request: &str) -> Result<(
     Ok(())
 }
 
+/// Ends the pending second approvals of a request.
+pub(crate) async fn end_of(db: &mut Connection, request: &str, now: Timestamp) -> Result<()> {
+    end(db, ended_where!("second_of = $1"), request, now).await
+}
+
 /// Ends the pending second approvals of the request whose own approval is this one, because it cannot be approved any
 /// more.
 pub(crate) async fn end_with(db: &mut Connection, own: &str, now: Timestamp) -> Result<()> {
-    let ended: Vec<(String, Option<String>)> = sql::query_as(
-        "UPDATE approvals SET state = 'withdrawn', decided_at = $2, held_for = NULL
-         WHERE second_of = (SELECT backchannel_id FROM approvals AS own WHERE own.id = $1) AND state = 'requested'
-         RETURNING id, user_id",
-    )
-    .bind(own.to_owned())
+    let statement =
+        ended_where!("second_of = (SELECT backchannel_id FROM approvals AS own WHERE own.id = $1)");
+    end(db, statement, own, now).await
+}
+
+/// Ends the pending approvals of a statement, and the deliveries of their requests, and notifies the devices that show
+/// them.
+async fn end(
+    db: &mut Connection,
+    statement: &'static str,
+    subject: &str,
+    now: Timestamp,
+) -> Result<()> {
+    let ended: Vec<(String, Option<String>)> = sql::query_as(statement)
+    .bind(subject.to_owned())
     .bind(now.millis())
     .fetch_all(&mut *db)
     .await?;
-    notify(db, ended).await
+    for (id, user) in ended {
+        delivery::approval_ended(db, &id).await?;
+        if let Some(user) = user {
+            let user = parse(&user, cell("approvals", "user_id", &id))?;
+            deferred::record_change(db, Change::Inbox(user))?;
+        }
+    }
+    Ok(())
 }
 
 /// Ends the requests that the answer of a second person makes useless: those to the other users who could have given it,
@@ -153,36 +189,23 @@ pub(crate) async fn answered(
     is_approved: bool,
     now: Timestamp,
 ) -> Result<()> {
-    let others: Vec<(String, Option<String>)> = sql::query_as(
-        "UPDATE approvals SET state = 'withdrawn', decided_at = $2, held_for = NULL
-         WHERE second_of = (SELECT second_of FROM approvals AS answered WHERE answered.id = $1) AND id <> $1
-           AND state = 'requested'
-         RETURNING id, user_id",
-    )
-    .bind(second.to_string())
-    .bind(now.millis())
-    .fetch_all(&mut *db)
-    .await?;
-    notify(db, others).await?;
+    let answered = second.to_string();
+    let others = ended_where!(
+        "id <> $1 AND second_of = (SELECT second_of FROM approvals AS answered WHERE answered.id = $1)"
+    );
+    end(db, others, &answered, now).await?;
     if !is_approved {
-        let own: Vec<(String, Option<String>)> = sql::query_as(
-            "UPDATE approvals SET state = 'withdrawn', decided_at = $2, held_for = NULL
-             WHERE backchannel_id = (SELECT second_of FROM approvals AS answered WHERE answered.id = $1)
-               AND state = 'requested'
-             RETURNING id, user_id",
-        )
-        .bind(second.to_string())
-        .bind(now.millis())
-        .fetch_all(&mut *db)
-        .await?;
-        notify(db, own).await?;
+        let own = ended_where!(
+            "backchannel_id = (SELECT second_of FROM approvals AS answered WHERE answered.id = $1)"
+        );
+        end(db, own, &answered, now).await?;
     }
     // The polls of the application wait for the approval of its user.
     let own: Option<(String,)> = sql::query_as(
         "SELECT own.id FROM approvals AS own JOIN approvals AS answered ON answered.second_of = own.backchannel_id
          WHERE answered.id = $1",
     )
-    .bind(second.to_string())
+    .bind(answered)
     .fetch_optional(&mut *db)
     .await?;
     match own {
@@ -192,18 +215,6 @@ pub(crate) async fn answered(
         }
         None => Ok(()),
     }
-}
-
-/// Ends the deliveries of these requests, and notifies the devices that show them.
-async fn notify(db: &mut Connection, ended: Vec<(String, Option<String>)>) -> Result<()> {
-    for (id, user) in ended {
-        delivery::approval_ended(db, &id).await?;
-        if let Some(user) = user {
-            let user = parse(&user, cell("approvals", "user_id", &id))?;
-            deferred::record_change(db, Change::Inbox(user))?;
-        }
-    }
-    Ok(())
 }
 
 impl Store {

@@ -54,6 +54,7 @@ impl Store {
                 .bind(now.millis())
                 .fetch_all(&mut *db)
                 .await?;
+                second_approval::end_of(db, &id.to_string(), now).await?;
                 notify(db, pending, now).await?;
                 Ok(true)
             })
