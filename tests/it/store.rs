@@ -297,6 +297,7 @@ pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
         approval,
         action: None,
         backchannel: None,
+        caller_check: None,
         target: None,
         known: known.map(|user| user.id),
         kind: RequestKind::Typed,

@@ -46,6 +46,7 @@ export function request(id, more = {}) {
     browser: 'Firefox on Linux',
     action: null,
     backchannel: null,
+    caller_check: null,
     requested_at: now,
     expires_at: now + 120,
     attempts_left: 3,

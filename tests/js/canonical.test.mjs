@@ -209,6 +209,25 @@ test('the text of a request of an application has its message and each permissio
   assert.deepEqual(without.slice(10), ['message: ""', 'decision: "deny"', 'number: ""']);
 });
 
+test('the text of the check of a caller names the administrator and the number', () => {
+  const request = {
+    ...REQUEST,
+    application: { id: ISSUER, name: 'Example' },
+    place: '',
+    browser: '',
+    caller_check: { administrator: 'Grace "Help" Hopper' },
+  };
+  const answer = { issuer: ISSUER, device: 'd1', request, decision: 'approve', number: '42' };
+  const signed = canonical.approvalText(answer).split('\n');
+  assert.equal(signed[0], 'assent-caller-check-v1');
+  assert.deepEqual(signed.slice(9), [
+    'expires: 1700000120',
+    'administrator: "Grace \\"Help\\" Hopper"',
+    'decision: "approve"',
+    'number: "42"',
+  ]);
+});
+
 test('the text of a sign-in on another device has its code, its time and each permission', () => {
   const request = {
     ...REQUEST,

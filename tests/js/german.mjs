@@ -173,7 +173,7 @@ async function session(page) {
   await page.getByRole('heading', { name: /^Guten Tag/ }).waitFor();
   await look(page, 'portal-applications');
   await lookFromRightToLeft(page, 'portal-applications');
-  for (const part of ['devices', 'sessions', 'activity', 'profile']) {
+  for (const part of ['devices', 'sessions', 'requests', 'activity', 'profile']) {
     await page.goto(`${BASE_URL}/${part}`);
     await look(page, `portal-${part}`);
   }

@@ -156,6 +156,9 @@ async function consents(page) {
   await page.waitForFunction(() => document.title === 'Application');
   await page.goto(`${BASE_URL}/consents`);
   await look(page, 'portal-consents');
+  await open(page, 'Requests');
+  await page.getByText('No application can ask you without a browser.').waitFor();
+  await look(page, 'portal-requests');
 }
 
 async function sessions(page, other) {

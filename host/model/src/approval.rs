@@ -12,7 +12,8 @@ use crate::clock::Timestamp;
 use crate::device_authorization::EnteredCode;
 use crate::entropy::Entropy;
 use crate::id::{
-    ActionApprovalId, ApprovalId, BackchannelRequestId, DeviceId, Did, LoginId, UserId,
+    ActionApprovalId, ApprovalId, BackchannelRequestId, CallerCheckId, DeviceId, Did, LoginId,
+    UserId,
 };
 use crate::login::BrowserContext;
 use crate::scope::Scopes;
@@ -107,6 +108,13 @@ pub enum ApprovalSubject {
         /// The way in which the first user connects the request with the application.
         binding: BackchannelBinding,
     },
+    /// A help desk asks whether the user is on the phone. An approval grants nothing.
+    CallerCheck {
+        /// The id of the check.
+        id: CallerCheckId,
+        /// The name of the administrator who asks, which the device shows and signs.
+        administrator: String,
+    },
 }
 
 /// Writes the kind and the id of the subject.
@@ -118,6 +126,7 @@ impl std::fmt::Display for ApprovalSubject {
             Self::Backchannel { id, .. } => write!(f, "backchannel:{id}"),
             Self::DeviceAuthorization { id, .. } => write!(f, "device_authorization:{id}"),
             Self::SecondApproval { id, .. } => write!(f, "second_approval:{id}"),
+            Self::CallerCheck { id, .. } => write!(f, "caller_check:{id}"),
         }
     }
 }
@@ -201,6 +210,8 @@ pub enum RequestKind {
     DeviceAuthorization,
     /// An application's back channel that asks for another user, and needs a second approval.
     SecondApproval,
+    /// A help desk that has a caller on the phone.
+    CallerCheck,
 }
 crate::enum_texts!(RequestKind);
 
@@ -271,7 +282,12 @@ impl Approval {
                 | ApprovalSubject::SecondApproval { .. },
                 None,
             ) => typed.is_empty(),
-            (ApprovalSubject::SignIn(_) | ApprovalSubject::ProtectedAction { .. }, None) => false,
+            (
+                ApprovalSubject::SignIn(_)
+                | ApprovalSubject::ProtectedAction { .. }
+                | ApprovalSubject::CallerCheck { .. },
+                None,
+            ) => false,
         }
     }
 

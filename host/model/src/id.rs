@@ -137,6 +137,8 @@ ids! {
     ApprovalId;
     /// A back-channel authentication request.
     BackchannelRequestId;
+    /// A check whether a user is on the phone.
+    CallerCheckId;
     /// A user's report that an approval request was not theirs.
     ReportId;
     /// The approval of a protected action.

@@ -264,6 +264,8 @@ pub enum LocalPage {
     Sessions,
     /// The user's consents.
     Consents,
+    /// The applications that may ask the user without a browser.
+    Requests,
     /// The user's recent activity.
     Activity,
     /// The user's stored data, and the data that applications receive.
@@ -281,6 +283,7 @@ impl LocalPage {
             Self::RecoveryCodes => "/devices/recovery-codes",
             Self::Sessions => "/sessions",
             Self::Consents => "/consents",
+            Self::Requests => "/requests",
             Self::Activity => "/activity",
             Self::Profile => "/profile",
         })
@@ -297,6 +300,7 @@ impl LocalPage {
             ("devices", ..) => Self::Devices,
             ("sessions", ..) => Self::Sessions,
             ("consents", ..) => Self::Consents,
+            ("requests", ..) => Self::Requests,
             ("activity", ..) => Self::Activity,
             ("profile", ..) => Self::Profile,
             _ => Self::Home,

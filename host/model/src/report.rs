@@ -25,6 +25,8 @@ pub enum ReportSubject {
     Action,
     /// A back-channel request of an application.
     Backchannel(Did),
+    /// The question of a help desk whether the user is on the phone.
+    CallerCheck,
 }
 
 /// A report.

@@ -116,6 +116,8 @@ pub enum StatementSubject<'a> {
         /// The permissions of the scopes.
         scopes: &'a [String],
     },
+    /// A help desk that asks whether the user is on the phone, with the name of the administrator.
+    CallerCheck(&'a str),
 }
 
 /// The evidence that an approval is meant for the waiting browser, and not for an attacker's.
@@ -128,9 +130,10 @@ pub enum Binding<'a> {
 }
 
 impl ApprovalStatement<'_> {
-    /// Returns the text to sign. The texts for a sign-in, a protected action, a back-channel request, its second approval
-    /// and a device authorization always differ, and a text without a number from one with a number. Each authorization
-    /// detail has a line. A report ("This was not me") has its own text, without a number, a subject and details.
+    /// Returns the text to sign. The texts for a sign-in, a protected action, a back-channel request, its second approval,
+    /// a device authorization and the check of a caller always differ, and a text without a number from one with a
+    /// number. Each authorization detail has a line. A report ("This was not me") has its own text, without a number, a
+    /// subject and details.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", json_string(self.issuer)),
@@ -176,6 +179,10 @@ impl ApprovalStatement<'_> {
                 values.push(("message", json_string(message)));
                 values.extend(scopes.iter().map(|scope| ("scope", json_string(scope))));
                 "assent-second-approval-v1"
+            }
+            StatementSubject::CallerCheck(administrator) => {
+                values.push(("administrator", json_string(administrator)));
+                "assent-caller-check-v1"
             }
         };
         let details = self.details.iter();

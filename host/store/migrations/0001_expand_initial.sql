@@ -560,9 +560,37 @@ CREATE TABLE backchannel_requests (
     CHECK (user_code IS NULL OR binding_message IS NULL),
     CHECK ((second_group IS NULL) = (second_for IS NULL))
 );
-CREATE INDEX backchannel_requests_by_user ON backchannel_requests (user_id);
-CREATE INDEX backchannel_requests_by_application ON backchannel_requests (application_id);
+CREATE INDEX backchannel_requests_by_user ON backchannel_requests (user_id, id);
+CREATE INDEX backchannel_requests_by_application ON backchannel_requests (application_id, id);
 CREATE INDEX backchannel_requests_by_end ON backchannel_requests (expires_at);
+
+-- What a user decided in the portal about the back-channel requests of an application.
+CREATE TABLE backchannel_choices (
+    user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    -- 1 if no device receives the requests of the application.
+    stopped        BIGINT NOT NULL CHECK (stopped IN (0, 1)),
+    -- When the user decided. Earlier denials, reports and requests without an answer do not pause the application any more.
+    chosen_at      BIGINT NOT NULL,
+    PRIMARY KEY (user_id, application_id)
+)
+--sqlite WITHOUT ROWID
+;
+CREATE INDEX backchannel_choices_by_application ON backchannel_choices (application_id);
+
+-- Checks of callers: a help desk asks the device of a user whether the user is on the phone. They end with the request.
+CREATE TABLE caller_checks (
+    id                 TEXT   NOT NULL PRIMARY KEY,
+    user_id            TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    -- Who asks: an administrator, an operator token or a service account.
+    asked_by_kind      TEXT   NOT NULL,
+    asked_by           TEXT,
+    -- The name of the administrator, as the device shows it.
+    administrator_name TEXT   NOT NULL,
+    requested_at       BIGINT NOT NULL,
+    expires_at         BIGINT NOT NULL
+);
+CREATE INDEX caller_checks_by_user ON caller_checks (user_id, requested_at);
 
 -- Device authorization requests (RFC 8628): a device shows a code, and waits for a user who enters it. The entry adds a
 -- back-channel request with the same id.
@@ -604,8 +632,8 @@ CREATE TABLE backchannel_deliveries (
 CREATE INDEX backchannel_deliveries_by_application ON backchannel_deliveries (application_id, next_attempt_at);
 CREATE INDEX backchannel_deliveries_by_due ON backchannel_deliveries (due_at);
 
--- Approval requests and their answers. Each has one subject: a sign-in, a protected action, a back-channel request, or the
--- second approval of one.
+-- Approval requests and their answers. Each has one subject: a sign-in, a protected action, a back-channel request, the second
+-- approval of one, or the check of a caller.
 CREATE TABLE approvals (
     id                 TEXT   NOT NULL PRIMARY KEY,
     login_id           TEXT   REFERENCES logins (id) ON DELETE CASCADE,
@@ -613,6 +641,7 @@ CREATE TABLE approvals (
     backchannel_id     TEXT   REFERENCES backchannel_requests (id) ON DELETE CASCADE,
     -- The back-channel request that needs this second approval. Each user who may give it has a row.
     second_of          TEXT   REFERENCES backchannel_requests (id) ON DELETE CASCADE,
+    caller_check_id    TEXT   REFERENCES caller_checks (id) ON DELETE CASCADE,
     -- The application that the request is for. Suspending the user's account there ends the request.
     application_id     TEXT,
     -- The user whose devices receive the request; NULL if the typed name belongs to no user who can sign in.
@@ -625,7 +654,7 @@ CREATE TABLE approvals (
     -- How the request began.
     kind               TEXT   NOT NULL
                    CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey', 'backchannel',
-                                   'device_authorization', 'second_approval')),
+                                   'device_authorization', 'caller_check', 'second_approval')),
     -- The digest of the browser's cookie. No browser has that of a back-channel request.
     browser            TEXT   NOT NULL,
     -- The device that scanned the QR code of the login page, or whose passkey was used there.
@@ -662,8 +691,10 @@ CREATE TABLE approvals (
     -- response time would then tell whether the name belongs to a user.
     end_recorded       BIGINT NOT NULL DEFAULT 0,
     CHECK ((CASE WHEN login_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN action_approval_id IS NULL THEN 0 ELSE 1 END)
-           + (CASE WHEN backchannel_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN second_of IS NULL THEN 0 ELSE 1 END) = 1),
+           + (CASE WHEN backchannel_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN caller_check_id IS NULL THEN 0 ELSE 1 END)
+           + (CASE WHEN second_of IS NULL THEN 0 ELSE 1 END) = 1),
     CHECK ((kind IN ('backchannel', 'device_authorization')) = (backchannel_id IS NOT NULL)),
+    CHECK ((kind = 'caller_check') = (caller_check_id IS NOT NULL)),
     CHECK ((kind = 'second_approval') = (second_of IS NOT NULL)),
     CHECK ((number IS NULL) = (kind IN ('passkey', 'device_authorization', 'second_approval')) OR kind = 'backchannel'),
     CHECK (kind <> 'passkey' OR state IN ('approved', 'withdrawn'))
@@ -671,6 +702,7 @@ CREATE TABLE approvals (
 CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
 CREATE UNIQUE INDEX approvals_by_backchannel ON approvals (backchannel_id) WHERE backchannel_id IS NOT NULL;
 CREATE INDEX approvals_by_second ON approvals (second_of) WHERE second_of IS NOT NULL;
+CREATE UNIQUE INDEX approvals_by_caller_check ON approvals (caller_check_id) WHERE caller_check_id IS NOT NULL;
 CREATE INDEX approvals_by_user ON approvals (user_id, id);
 CREATE INDEX approvals_by_login ON approvals (login_id);
 CREATE INDEX approvals_by_named_user ON approvals (named_user, expires_at);
@@ -738,7 +770,7 @@ CREATE TABLE reports (
     user_id         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     device_id       TEXT   NOT NULL,
     -- What the request was for; the application is NULL for a protected action, the console and the portal.
-    kind            TEXT   NOT NULL CHECK (kind IN ('sign-in', 'action', 'backchannel')),
+    kind            TEXT   NOT NULL CHECK (kind IN ('sign-in', 'action', 'backchannel', 'caller-check')),
     application_id  TEXT,
     -- What the user saw: the place, and the browser.
     requested_from  TEXT   NOT NULL,
@@ -759,8 +791,9 @@ CREATE TABLE receipts (
     -- The id of the approval request, which retention deletes before.
     id         TEXT   NOT NULL PRIMARY KEY,
     user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    -- The user that the protected action or the second approval concerns, and the digests of the names in it, separated by spaces, as in action_approvals; NULL
-    -- without names. The erasure of such a user deletes the row, because the signed text has the name.
+    -- The user that the protected action or the second approval concerns, and the digests of the names in it, separated by spaces, as
+    -- in action_approvals; NULL without names. Of the check of a caller: the administrator. The erasure of such a user deletes the row,
+    -- because the signed text has the name.
     about_user TEXT,
     names      TEXT,
     -- The application that may read the receipt: the one whose back-channel request the user approved. NULL for all others.
@@ -835,7 +868,9 @@ CREATE TABLE sessions (
     used_at    BIGINT,
     ended_at   BIGINT,
     -- 1 if the user signed out. That also revokes the grants of the session, except those with `offline_access`.
-    signed_out BIGINT NOT NULL
+    signed_out BIGINT NOT NULL,
+    -- 1 if the approval of a back-channel request began the session, so that no browser has its cookie.
+    without_browser BIGINT NOT NULL DEFAULT 0 CHECK (without_browser IN (0, 1))
 );
 CREATE INDEX sessions_by_user ON sessions (user_id);
 CREATE INDEX sessions_by_sid ON sessions (sid);

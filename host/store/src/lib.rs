@@ -61,7 +61,9 @@ pub use tables::approvals::receipts::StoredReceipt;
 pub use tables::approvals::repeat::{COUNTED_FOR, RepetitionCount};
 pub use tables::approvals::report::{ReportFilter, ReportWrite};
 pub use tables::approvals::request::{ApprovalRequest, BackchannelDraft, RefusedRequest};
+pub use tables::backchannel::choices::{BackchannelChoice, PauseEvents};
 pub use tables::backchannel::claim::{BackchannelClaim, BackchannelGrant};
+pub use tables::backchannel::history::{BackchannelDay, PastBackchannelRequest};
 pub use tables::backchannel::second_approval::{
     CountedSecond, MOST_SECOND_APPROVERS, SecondApprover,
 };

@@ -1,6 +1,8 @@
 //! The admin API and its callers: the console, service applications and the operator token.
 
 mod access;
+mod backchannel_requests;
+mod caller_checks;
 mod candidates;
 mod clients;
 mod conditional;

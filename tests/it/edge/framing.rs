@@ -93,6 +93,7 @@ async fn portal_console_authenticator_and_recovery_pages_cannot_be_framed() {
         "/devices",
         "/sessions",
         "/consents",
+        "/requests",
         "/activity",
         "/profile",
         &seen,

@@ -32,6 +32,8 @@ pub async fn database_dump(host: &TestHost, database: Database) -> String {
         "approvals",
         "action_approvals",
         "backchannel_requests",
+        "backchannel_choices",
+        "caller_checks",
         "device_authorizations",
         "receipts",
         "sessions",

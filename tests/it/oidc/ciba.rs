@@ -31,12 +31,12 @@ use crate::harness::{
 use crate::oidc::refresh::{refresh, refresh_token};
 use crate::oidc::token::userinfo;
 
-pub(super) const GRANT: &str = "urn:openid:params:grant-type:ciba";
+pub(crate) const GRANT: &str = "urn:openid:params:grant-type:ciba";
 /// A short interval, so that tests of polls advance the clock by a second.
 const SETTINGS: &str = "[oidc.backchannel]\ninterval = \"1s\"\n";
 
 /// Lets an application ask for users.
-pub(super) async fn permit(host: &Admin, application: &Application) {
+pub(crate) async fn permit(host: &Admin, application: &Application) {
     let path = format!("/applications/{}", application.id);
     let grants = json!(["authorization_code", "refresh_token", GRANT]);
     let changes = json!({"grant_types": grants});
@@ -49,7 +49,7 @@ pub async fn start(database: Database) -> (TestHost, TestUser) {
 }
 
 /// Does the same with these settings.
-pub(super) async fn start_with(database: Database, settings: &str) -> (TestHost, TestUser) {
+pub(crate) async fn start_with(database: Database, settings: &str) -> (TestHost, TestUser) {
     let host = TestHost::start_on_with(database, settings).await;
     let ada = host.ada().await;
     permit(&host, &ada.application).await;
@@ -74,7 +74,7 @@ async fn post(
 }
 
 /// Asks for Ada with these changes of the parameters: a value replaces one, and `None` removes it.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     base: &str,
     application: &Application,
     changes: &[(&str, Option<&str>)],
@@ -91,15 +91,29 @@ pub(super) async fn ask(
     post(format!("{base}/oidc/backchannel"), application, &form).await
 }
 
+/// Revokes an `auth_req_id`, which withdraws its request.
+pub(crate) async fn revoke(
+    host: &TestHost,
+    application: &Application,
+    token: &str,
+) -> (StatusCode, Value) {
+    let url = format!("{}/oidc/token/revocation", host.base);
+    post(url, application, &[("token", token)]).await
+}
+
 /// Asks for Ada, which the server accepts. Returns the `auth_req_id`.
-pub async fn asked(host: &TestHost, ada: &TestUser, changes: &[(&str, Option<&str>)]) -> String {
+pub(crate) async fn asked(
+    host: &TestHost,
+    ada: &TestUser,
+    changes: &[(&str, Option<&str>)],
+) -> String {
     let (status, answer) = ask(&host.base, &ada.application, changes).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
     answer["auth_req_id"].text().to_owned()
 }
 
 /// Polls for the result.
-pub(super) async fn poll(
+pub(crate) async fn poll(
     base: &str,
     application: &Application,
     auth_req_id: &str,
@@ -109,14 +123,14 @@ pub(super) async fn poll(
 }
 
 /// Polls for a result that is an error, and returns it.
-pub(super) async fn poll_error(host: &TestHost, ada: &TestUser, auth_req_id: &str) -> String {
+pub(crate) async fn poll_error(host: &TestHost, ada: &TestUser, auth_req_id: &str) -> String {
     let (status, answer) = poll(&host.base, &ada.application, auth_req_id).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
     answer["error"].text().to_owned()
 }
 
 /// The only pending request of a device.
-pub(super) async fn pending(device: &Device) -> PendingRequest {
+pub(crate) async fn pending(device: &Device) -> PendingRequest {
     let mut requests = device.pending_requests(5).await;
     assert_eq!(requests.len(), 1, "{requests:?}");
     requests.remove(0)

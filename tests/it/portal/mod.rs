@@ -7,6 +7,7 @@ mod logos;
 mod other_user;
 mod profile;
 mod recovery_codes;
+mod requests;
 mod sessions;
 
 use reqwest::{Method, StatusCode};
@@ -16,11 +17,12 @@ use crate::harness::{Browser, Page, TestHost, TestUser, Text, http_client, id};
 use crate::javascript::run_with;
 
 /// The pages, except the start page.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "/devices",
     "/devices/recovery-codes",
     "/sessions",
     "/consents",
+    "/requests",
     "/activity",
     "/profile",
 ];

@@ -48,6 +48,7 @@ async fn no_form_of_another_users_page_changes_anything() {
         "/devices/recovery-codes",
         "/sessions",
         "/consents",
+        "/requests",
         "/activity",
         "/profile",
         "/session/end",

@@ -9,7 +9,7 @@ use crate::harness::{Browser, Page};
 
 const LANGUAGES: [&str; 2] = ["en", "de"];
 
-const PORTAL: [&str; 11] = [
+const PORTAL: [&str; 12] = [
     "/",
     "/devices",
     "/devices/add",
@@ -17,6 +17,7 @@ const PORTAL: [&str; 11] = [
     "/devices/recovery-codes",
     "/sessions",
     "/consents",
+    "/requests",
     "/activity",
     "/profile",
     "/nowhere",

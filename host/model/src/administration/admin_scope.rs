@@ -60,6 +60,7 @@ impl AdminScope {
                 P::UsersRead
                     | P::UsersWrite
                     | P::UsersManage
+                    | P::UsersVerify
                     | P::AccountsRead
                     | P::AccountsState
                     | P::AccountsWrite

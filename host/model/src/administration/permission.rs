@@ -46,6 +46,8 @@ permissions! {
     UsersWrite = "users:write",
     /// To change a user's email address, to mark it or a telephone number as verified, and to delete or erase users.
     UsersManage = "users:manage",
+    /// To ask the device of a user whether the user is on the phone.
+    UsersVerify = "users:verify",
     /// To read accounts.
     AccountsRead = "accounts:read",
     /// To suspend and reactivate accounts.
@@ -97,13 +99,15 @@ pub(super) const READS: &[Permission] = &[
 impl ConsoleRole {
     /// Whether the role grants this permission.
     pub fn gives(self, permission: Permission) -> bool {
-        use Permission::{AccountsRead, AccountsState, Me, RolesWrite, UsersRead, UsersWrite};
+        use Permission::{
+            AccountsRead, AccountsState, Me, RolesWrite, UsersRead, UsersVerify, UsersWrite,
+        };
         match self {
             Self::Owner => true,
             Self::Admin => permission != RolesWrite,
             Self::Support => matches!(
                 permission,
-                Me | UsersRead | UsersWrite | AccountsRead | AccountsState
+                Me | UsersRead | UsersWrite | UsersVerify | AccountsRead | AccountsState
             ),
             Self::Auditor => permission == Me || READS.contains(&permission),
         }

@@ -277,6 +277,10 @@ events! {
     CooldownStarted = "cooldown.started",
     /// The user ended the cooldown.
     CooldownLifted = "cooldown.lifted",
+    /// The user stopped an application from asking without a browser.
+    BackchannelStopped = "backchannel.stopped",
+    /// The user permits an application to ask without a browser again, or lifted the pause after a denial.
+    BackchannelPermitted = "backchannel.permitted",
     /// A link to enrol an authenticator was created.
     EnrolmentLinkCreated = "enrolment.link-created",
     /// The email with an invitation was sent.

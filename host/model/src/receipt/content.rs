@@ -89,6 +89,8 @@ pub enum ReceiptSubject {
     DeviceAuthorization,
     /// The second approval of a back-channel request that an application began for another user.
     SecondApproval,
+    /// The answer to a help desk that the user is on the phone.
+    CallerCheck,
 }
 crate::enum_texts!(ReceiptSubject);
 

@@ -117,7 +117,10 @@ impl SignedStatement {
             | ("assent-action-v1", ReceiptSubject::Action)
             | (BACKCHANNEL, ReceiptSubject::Backchannel)
             | (DEVICE_AUTHORIZATION, ReceiptSubject::DeviceAuthorization)
-            | (SECOND_APPROVAL, ReceiptSubject::SecondApproval) => decision != Decision::Report,
+            | (SECOND_APPROVAL, ReceiptSubject::SecondApproval)
+            | ("assent-caller-check-v1", ReceiptSubject::CallerCheck) => {
+                decision != Decision::Report
+            }
             ("assent-same-browser-v1", ReceiptSubject::SignIn) => decision == Decision::Approve,
             _ => false,
         };

@@ -98,9 +98,12 @@ export function takeRequests(account, listed, skew) {
   const result = finishAll(ended);
   for (const request of fresh) {
     const { application, account: name, second_approval: second } = request;
+    const { administrator } = request.caller_check ?? {};
     const arrived = request.backchannel
       ? text('app-backchannel-arrived', { application: application.name, account: name })
-      : text('app-request-arrived', { application: application.name, account: name });
+      : administrator
+        ? text('app-caller-check-title', { administrator, application: application.name })
+        : text('app-request-arrived', { application: application.name, account: name });
     const spoken = second ? text('app-second-arrived', { application: application.name, account: second.for }) : arrived;
     say(request.action ?? spoken);
   }
@@ -168,8 +171,9 @@ function complain(item, words) {
  * The message about a wrong number.
  * @param {ApprovalRequest} request
  */
-function mismatchWords({ action, backchannel, application: { name: application } }) {
+function mismatchWords({ action, backchannel, caller_check: check, application: { name: application } }) {
   if (backchannel) return text('app-backchannel-number-mismatch', { application });
+  if (check) return text('app-caller-check-number-mismatch');
   return text(action ? 'app-action-number-mismatch' : 'app-request-number-mismatch');
 }
 

@@ -111,7 +111,8 @@ function shownLines({ issuer, device, request }) {
  * @param {ApprovalRequest} request
  * @returns {[purpose: string, lines: string[]]}
  */
-function purposeOf({ action, backchannel, device_authorization: other, second_approval: second }) {
+function purposeOf({ action, backchannel, caller_check: check, device_authorization: other, second_approval: second }) {
+  if (check) return ['assent-caller-check-v1', [`administrator: ${JSON.stringify(check.administrator)}`]];
   if (second) return ['assent-second-approval-v1', secondLines(second)];
   if (action) return ['assent-action-v1', [`action: ${JSON.stringify(action)}`]];
   const scopes = (backchannel ?? other)?.scopes.map((scope) => `scope: ${JSON.stringify(scope)}`) ?? [];

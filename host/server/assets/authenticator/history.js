@@ -70,11 +70,22 @@ function actionWords({ kind, target, target_deleted: isDeleted }) {
   return target === null ? [action] : phrase('app-action-target', { action, target });
 }
 
+/**
+ * The way in which the request began: the browser, or that it had none.
+ * @param {PastRequest} past
+ */
+function wayOf({ browser, without_browser: isBackchannel, caller_check: isCheck }) {
+  if (isBackchannel) return text('app-history-without-browser');
+  if (isCheck) return text('app-history-caller-check');
+  return browser || text('app-request-browser-unknown');
+}
+
 /** @param {PastRequest} past */
-function item({ outcome, application, place, browser, protected_action: action, at }) {
+function item(past) {
+  const { outcome, application, place, protected_action: action, at } = past;
   const what = action ? actionWords(action) : [el('bdi', {}, application.name)];
   const [shape, tone, words] = OUTCOMES[outcome];
-  const known = [recentMoment(at, state.now), browser || text('app-request-browser-unknown'), place];
+  const known = [recentMoment(at, state.now), wayOf(past), place];
   return el(
     'li',
     { class: 'card past' },

@@ -100,19 +100,39 @@ const SECOND_ENDINGS = {
 };
 
 /**
+ * The texts for the question whether the user is on the phone.
+ * @type {Partial<Record<Ending, [title: string, about: string]>>}
+ */
+const CALLER_CHECK_ENDINGS = {
+  approved: ['app-request-approved', 'app-caller-check-approved'],
+  denied: ['app-request-denied', 'app-caller-check-denied'],
+  expired: ['app-request-expired', 'app-caller-check-ended'],
+  gone: ['app-backchannel-closed', 'app-caller-check-ended'],
+  locked: ['app-request-locked', 'app-caller-check-ended'],
+  reported: ['app-request-reported', 'app-caller-check-reported'],
+};
+
+/**
+ * The texts for the endings of a request that no browser began.
+ * @param {Item['request']} request
+ */
+function ownEndings({ backchannel, device_authorization: device, caller_check: check, second_approval: second }) {
+  if (second) return SECOND_ENDINGS;
+  if (backchannel) return BACKCHANNEL_ENDINGS;
+  if (device) return DEVICE_ENDINGS;
+  return check ? CALLER_CHECK_ENDINGS : null;
+}
+
+/**
  * The ending of a request, in words.
  * @param {Item} item
  * @param {Ending} kind
  */
 export function endingWords({ request }, kind) {
   const [, , title, about] = ENDINGS[kind];
-  if (request.second_approval) {
-    const [ownTitle, ownAbout] = SECOND_ENDINGS[kind] ?? [title, about];
-    return { title: text(ownTitle), about: text(ownAbout) };
-  }
-  if (request.backchannel || request.device_authorization) {
-    const endings = request.backchannel ? BACKCHANNEL_ENDINGS : DEVICE_ENDINGS;
-    const [ownTitle, ownAbout] = endings[kind] ?? [title, about];
+  const own = ownEndings(request);
+  if (own) {
+    const [ownTitle, ownAbout] = own[kind] ?? [title, about];
     return { title: text(ownTitle), about: text(ownAbout) };
   }
   if (!request.action) return { title: text(title), about: text(about) };
@@ -127,7 +147,8 @@ export function endingWords({ request }, kind) {
  * @param {OtherRequest} other
  */
 function otherNamed(other) {
-  return [other.action ?? other.application.name, other.browser, other.place].filter(Boolean).join(' · ');
+  const { action, application, caller_check: check } = other;
+  return [action ?? application.name, check?.administrator, other.browser, other.place].filter(Boolean).join(' · ');
 }
 
 /**
@@ -236,6 +257,7 @@ function summary(state, { request, skew }) {
   if (request.second_approval) return secondSummary(request, request.second_approval);
   if (request.device_authorization) return deviceSummary(request, request.device_authorization, state.now + skew);
   if (request.backchannel) return backchannelSummary(request, request.backchannel);
+  if (request.caller_check) return callerCheckSummary(request, request.caller_check);
   const id = `request-${request.id}`;
   const { logo, name: application } = request.application;
   const title = request.action ? [el('bdi', {}, request.action)] : phrase('app-request-title', { application });
@@ -345,6 +367,33 @@ function secondSummary(request, { for: account, message, scopes, passkey }) {
 }
 
 /**
+ * The question of a help desk: who asks, and that an approval permits nothing.
+ * @param {import('./types.d.ts').ApprovalRequest} request
+ * @param {NonNullable<import('./types.d.ts').ApprovalRequest['caller_check']>} check
+ * @returns {Child[]}
+ */
+function callerCheckSummary(request, { administrator }) {
+  const id = `request-${request.id}`;
+  const { name: application } = request.application;
+  const title = phrase('app-caller-check-title', { administrator, application });
+  return [
+    el(
+      'div',
+      { key: 'head', class: 'request-head' },
+      icon(administrator, null),
+      el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...title),
+    ),
+    el('p', { key: 'about', class: 'lead' }, text('app-caller-check-about')),
+    el(
+      'div',
+      { key: 'facts', class: 'request-facts', id: `${id}-facts` },
+      el('p', { class: 'request-account' }, ...phrase('app-request-for', { account: request.account })),
+      el('p', {}, timeOfDay(request.requested_at)),
+    ),
+  ];
+}
+
+/**
  * The age of a request, in words.
  * @param {number} seconds
  */
@@ -408,6 +457,7 @@ function details({ id, details: texts = [] }) {
  */
 function reportAdvice(state, { request }) {
   const duration = cooldown(state.reportCooldown);
+  if (request.caller_check) return text('app-caller-check-not-you', { duration });
   return request.action ? text('app-action-not-you', { duration }) : text('app-request-not-you', { duration });
 }
 
@@ -467,12 +517,13 @@ function fieldWithoutNumber({ request, error }) {
 }
 
 /**
- * The label of the number field.
+ * The label of the number field, which says where the user finds the number.
  * @param {Item['request']} request
  * @returns {Child[]}
  */
-function numberLabel({ action, backchannel, application: { name: application } }) {
+function numberLabel({ action, backchannel, caller_check: check, application: { name: application } }) {
   if (backchannel) return phrase('app-backchannel-number', { application });
+  if (check) return [text('app-caller-check-number')];
   return [text(action ? 'app-action-number' : 'app-request-number')];
 }
 
@@ -607,7 +658,9 @@ function pick(state, item, act) {
       el('strong', {}, el('bdi', {}, request.action ?? request.application.name)),
       request.backchannel || request.second_approval
         ? el('span', {}, el('bdi', {}, (request.backchannel ?? request.second_approval)?.message ?? ''))
-        : el('span', {}, ...joined([request.browser, request.place], ' · ')),
+        : request.caller_check
+          ? el('span', {}, el('bdi', {}, request.caller_check.administrator))
+          : el('span', {}, ...joined([request.browser, request.place], ' · ')),
       el('span', { class: 'muted' }, ...joined([request.account, started], ' · ')),
       el('span', { class: 'muted' }, timeLeft(secondsLeft(item, state.now))),
     ),

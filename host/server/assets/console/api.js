@@ -270,7 +270,7 @@ export function cancelActionApproval(id) {
 
 /**
  * Reads a resource again and again. The server holds each response until the resource changes.
- * @template {'/action-approvals/{id}' | '/test-sign-ins/{id}'} Path
+ * @template {'/action-approvals/{id}' | '/caller-checks/{id}' | '/test-sign-ins/{id}'} Path
  * @param {Path} path
  * @param {string} id
  * @param {{ signal?: AbortSignal, isShown?: boolean }} [options] `isShown`: the current state is known, so that the

@@ -52,6 +52,7 @@ const PAGES = [
   ['/admin/applications/:id/credentials', applicationPages.credentials, 'applications:read'],
   ['/admin/applications/:id/security', applicationPages.security, 'applications:read'],
   ['/admin/applications/:id/accounts', applicationPages.accounts, 'accounts:read'],
+  ['/admin/applications/:id/asked', applicationPages.asked, 'audit:read'],
   ['/admin/applications/:id/claims', applicationPages.claims, 'claims:read'],
   ['/admin/applications/:id/try', applicationPages.testSignIn, 'applications:write'],
   ['/admin/applications/:id/delete', applicationPages.remove, 'applications:write'],

@@ -48,6 +48,9 @@ pub struct PendingRequest {
     /// The second approval, if the request is one of an application for another user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_approval: Option<PendingSecondApproval>,
+    /// The check of a caller, if the request is the question of a help desk.
+    #[serde(default)]
+    pub caller_check: Option<PendingCallerCheck>,
     /// The texts of the authorization details that the application asks the user to permit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
@@ -92,6 +95,13 @@ pub struct PendingSecondApproval {
     pub scopes: Vec<String>,
     /// Whether only an approval with a passkey counts.
     pub passkey: bool,
+}
+
+/// The details of a pending check of a caller.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingCallerCheck {
+    /// The name of the administrator who asks.
+    pub administrator: String,
 }
 
 /// The preview of a QR sign-in, before the user accepts it.

@@ -198,18 +198,20 @@ fn subject_of(request: &PendingRequest) -> StatementSubject<'_> {
         &request.action,
         &request.backchannel,
         &request.device_authorization,
+        &request.caller_check,
     ) {
         (Some(action), ..) => StatementSubject::Action(action),
-        (None, Some(backchannel), _) => StatementSubject::Backchannel {
+        (None, Some(backchannel), ..) => StatementSubject::Backchannel {
             message: backchannel.message.as_deref().unwrap_or_default(),
             scopes: &backchannel.scopes,
         },
-        (None, None, Some(device)) => StatementSubject::DeviceAuthorization {
+        (None, None, Some(device), _) => StatementSubject::DeviceAuthorization {
             code: &device.user_code,
             asked_at: Timestamp::from_seconds(device.asked_at),
             scopes: &device.scopes,
         },
-        (None, None, None) => StatementSubject::SignIn,
+        (None, None, None, Some(check)) => StatementSubject::CallerCheck(&check.administrator),
+        (None, None, None, None) => StatementSubject::SignIn,
     }
 }
 

@@ -195,21 +195,26 @@ fn print_details(request: &PendingRequest) {
     }
 }
 
-/// Prints the outcome of a decision, and the details of the request.
+/// Prints the outcome of a decision, with what it was about, and the details of the request.
 fn print_outcome(request: &PendingRequest, outcome: &str) {
-    match &request.action {
-        Some(action) => {
-            let action = assent_model::printable::lines(action);
-            terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
-        }
-        None if request.browser.is_empty() => terminal::report_line(format_args!(
-            "{outcome}: {} for {}",
-            request.account, request.application.name
-        )),
-        None => terminal::report_line(format_args!(
-            "{outcome}: {} on {} for {}",
-            request.account, request.browser, request.application.name
-        )),
+    let PendingRequest {
+        account,
+        application,
+        browser,
+        ..
+    } = request;
+    let name = &application.name;
+    if let Some(action) = &request.action {
+        let action = assent_model::printable::lines(action);
+        terminal::report_line(format_args!("{outcome}: {account}: {action}"));
+    } else if request.caller_check.is_some() {
+        terminal::report_line(format_args!(
+            "{outcome}: whether {account} is on the phone with {name}"
+        ));
+    } else if browser.is_empty() {
+        terminal::report_line(format_args!("{outcome}: {account} for {name}"));
+    } else {
+        terminal::report_line(format_args!("{outcome}: {account} on {browser} for {name}"));
     }
     // Those of a back-channel request are above.
     if request.backchannel.is_none() && request.second_approval.is_none() {
@@ -316,28 +321,4 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Prints the outcome of a decision, and what it was about.
-fn report_decision(request: &PendingRequest, outcome: &str) {
-    match &request.action {
-        Some(action) => {
-            let action = assent_model::printable::lines(action);
-            terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
-        }
-        None if request.browser.is_empty() => terminal::report_line(format_args!(
-            "{outcome}: {} for {}",
-            request.account, request.application.name
-        )),
-        None => terminal::report_line(format_args!(
-            "{outcome}: {} on {} for {}",
-            request.account, request.browser, request.application.name
-        )),
-    }
-    for detail in &request.details {
-        // A terminal shows the isolates of values as characters.
-        let detail = detail.replace(['\u{2068}', '\u{2069}'], "");
-        let detail = assent_model::printable::lines(&detail);
-        terminal::report_line(format_args!("  {detail}"));
-    }
 }

@@ -203,6 +203,8 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/plugins.js",
     JAVASCRIPT "console/pages/provider_fields.js",
     JAVASCRIPT "console/pages/recipe.js",
+    JAVASCRIPT "console/pages/backchannel_requests.js",
+    JAVASCRIPT "console/pages/caller_check.js",
     JAVASCRIPT "console/pages/details_types.js",
     JAVASCRIPT "console/pages/registration_tokens.js",
     JAVASCRIPT "console/pages/security.js",

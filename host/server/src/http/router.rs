@@ -61,28 +61,17 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .merge(layers::called_by_applications(
             services,
             origins,
-            Router::new().route("/oidc/token/introspection", post(client_calls::introspect)),
-        ))
-        .merge(layers::called_by_applications(
-            services,
-            origins,
-            Router::new().route("/oidc/backchannel", post(client_calls::ask)),
-        ))
-        .merge(layers::called_by_applications(
-            services,
-            origins,
-            Router::new().route(
-                "/oidc/device_authorization",
-                post(client_calls::authorize_device),
-            ),
-        ))
-        .merge(layers::called_by_applications(
-            services,
-            origins,
-            Router::new().route(
-                "/oidc/receipts/{id}",
-                get(client_calls::receipt).post(client_calls::receipt),
-            ),
+            Router::new()
+                .route("/oidc/token/introspection", post(client_calls::introspect))
+                .route("/oidc/backchannel", post(client_calls::ask))
+                .route(
+                    "/oidc/device_authorization",
+                    post(client_calls::authorize_device),
+                )
+                .route(
+                    "/oidc/receipts/{id}",
+                    get(client_calls::receipt).post(client_calls::receipt),
+                ),
         ))
         .merge(layers::called_by_registrations(
             services,

@@ -144,6 +144,14 @@ macro_rules! is_action {
 }
 pub(crate) use is_action;
 
+/// The condition that the detail of an entry names a check of a caller.
+macro_rules! is_caller_check {
+    () => {
+        "detail LIKE '%\"caller_check\":\"%'"
+    };
+}
+pub(crate) use is_caller_check;
+
 /// Adds entries to the log. The last step of this connection's transaction chains them, so they are committed with the
 /// change that they describe.
 pub(crate) async fn append(transaction: &mut Connection, entries: &[Entry]) -> Result<()> {

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::audit::is_action;
+use crate::audit::{is_action, is_caller_check};
 use crate::engine::batch::bulk_sql::{BulkSql, MOST};
 use crate::engine::rows::{cell, from_json, moment, to_json};
 use crate::engine::sql;
@@ -18,10 +18,12 @@ const HOUR: i64 = 60 * 60 * 1000;
 /// The unit of the counted approval times, in milliseconds.
 pub const QUARTER: u64 = 250;
 /// The counted events that requests for protected actions have, too.
-const OF_ACTIONS: [Event; 3] = [
+const OF_ACTIONS: [Event; 5] = [
     Event::SignInDenied,
     Event::SignInReported,
     Event::NumberMatchFailed,
+    Event::SignInCancelled,
+    Event::SignInExpired,
 ];
 
 static INSERT_HOURS: LazyLock<BulkSql> = LazyLock::new(|| {
@@ -186,7 +188,8 @@ impl Store {
         Ok(hours.into_values().collect())
     }
 
-    /// Subtracts the requests for protected actions, whose entries have the same events. Only few entries have them.
+    /// Subtracts the requests for protected actions and the checks of callers, whose entries have the same events. Only
+    /// few entries have them.
     async fn subtract_actions(
         &self,
         since: &str,
@@ -196,8 +199,11 @@ impl Store {
             let rows: Vec<(i64, i64)> = sql::query_as(concat!(
                 "SELECT happened_at / 3600000, COUNT(*) FROM audit_entries
                  WHERE id >= $1 AND COALESCE(event, '') = $2 AND ",
+                "(",
                 is_action!(),
-                " GROUP BY happened_at / 3600000"
+                " OR ",
+                is_caller_check!(),
+                ") GROUP BY happened_at / 3600000"
             ))
             .bind(since.to_owned())
             .bind(event.as_str())

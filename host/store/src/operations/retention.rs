@@ -46,6 +46,9 @@ const SUBJECTS: Duration = Duration::from_secs(86_400);
 /// its clock is behind.
 const MARGIN: Duration = Duration::from_secs(86_400);
 
+/// How long a back-channel request is stored after its expiry.
+const BACKCHANNEL_REQUESTS: Duration = Duration::from_secs(30 * 86_400);
+
 /// How long an initial access token is stored after its expiry.
 const REGISTRATION_TOKENS: Duration = Duration::from_secs(30 * 86_400);
 /// How long the rows of other runs of the server are stored after their last probe.
@@ -163,6 +166,16 @@ impl Store {
         self.delete_old(retention, now, turn).await
     }
 
+    /// The statement that deletes old claim traces. PostgreSQL drops whole partitions of them first.
+    async fn deletion_of_traces(&self, before: Timestamp) -> Result<&'static str> {
+        Ok(match self.instance.kind {
+            DatabaseKind::Postgres if self.maintain_partitions(before).await? => {
+                by_id!("claim_traces_default", "created_at <= $3")
+            }
+            _ => by_id!("claim_traces", "created_at <= $3"),
+        })
+    }
+
     async fn delete_old(
         &self,
         retention: Retention,
@@ -170,12 +183,7 @@ impl Store {
         mut turn: RetentionRun<'_>,
     ) -> Result<u64> {
         let mut deleted = 0;
-        let old_traces = match self.instance.kind {
-            DatabaseKind::Postgres if self.maintain_partitions(now - retention.traces).await? => {
-                by_id!("claim_traces_default", "created_at <= $3")
-            }
-            _ => by_id!("claim_traces", "created_at <= $3"),
-        };
+        let old_traces = self.deletion_of_traces(now - retention.traces).await?;
         self.clear_ended_actions(now).await?;
         for (statement, lifetime) in [
             (by_id!("logins", "expires_at < $3"), retention.logins),
@@ -183,6 +191,7 @@ impl Store {
                 by_id!("action_approvals", "expires_at < $3"),
                 retention.logins,
             ),
+            (by_id!("caller_checks", "expires_at < $3"), retention.logins),
             (
                 by_id!("sign_on_requests", "expires_at < $3"),
                 retention.logins,
@@ -222,8 +231,11 @@ impl Store {
             ),
             (by_end!("idempotent_requests", "id", "expires_at"), now),
             (by_end!("device_authorizations", "id", "expires_at"), late),
-            // A denial pauses the application for this user meanwhile.
-            (by_end!("backchannel_requests", "id", "expires_at"), late),
+            // The user and the administrators see what an application asked, and a denial pauses it meanwhile.
+            (
+                by_end!("backchannel_requests", "id", "expires_at"),
+                now - BACKCHANNEL_REQUESTS,
+            ),
             (by_end!("logout_clients", "sid", "ended_at"), late),
             // The row outlives the session that the test sign-in created.
             (by_end!("test_sign_ins", "id", "expires_at"), late),

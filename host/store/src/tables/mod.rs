@@ -5,6 +5,7 @@ pub(crate) mod administration;
 pub(crate) mod applications;
 pub(crate) mod approvals;
 pub(crate) mod backchannel;
+pub(crate) mod caller_checks;
 pub(crate) mod client_requests;
 pub(crate) mod devices;
 pub(crate) mod effective_access;

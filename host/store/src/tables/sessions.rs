@@ -38,9 +38,10 @@ pub(crate) async fn insert(
 ) -> Result<()> {
     sql::query(
         "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, channel, created_at, expires_at, signed_out,
-                               ip_address, browser, device_id)
+                               ip_address, browser, device_id, without_browser)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11,
-                 (SELECT approvals.device_id FROM approvals WHERE approvals.id = $12 AND approvals.user_id = $4))",
+                 (SELECT approvals.device_id FROM approvals WHERE approvals.id = $12 AND approvals.user_id = $4),
+                 (SELECT COUNT(*) FROM approvals WHERE approvals.id = $12 AND approvals.backchannel_id IS NOT NULL))",
     )
     .bind(session.id.to_string())
     .bind(digest.to_text())

@@ -314,9 +314,7 @@ async fn a_second_approval_counts_at_the_claim(database: Database) {
         let second = pending(&grace.device).await;
         assert_eq!(grace.device.approve(&second, "").await, "approved");
         assert_eq!(
-            ada.device
-                .approve(&pending(&ada.device).await, "")
-                .await,
+            ada.device.approve(&pending(&ada.device).await, "").await,
             "approved"
         );
         let user = format!("/users/{}", id(&grace.user));

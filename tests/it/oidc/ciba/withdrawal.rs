@@ -4,15 +4,10 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
-use super::{approved, ask, asked, pending, permit, poll_error, post, start};
-use crate::harness::{Application, Database, TestHost, Text};
+use super::{approved, ask, asked, pending, permit, poll_error, revoke, start};
+use crate::harness::{Database, Text};
 use crate::lifecycle::entries;
 use crate::oidc::token::userinfo;
-
-async fn revoke(host: &TestHost, application: &Application, token: &str) -> (StatusCode, Value) {
-    let url = format!("{}/oidc/token/revocation", host.base);
-    post(url, application, &[("token", token)]).await
-}
 
 #[both_databases]
 async fn a_withdrawn_request_disappears_from_the_devices(database: Database) {

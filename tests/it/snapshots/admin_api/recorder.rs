@@ -76,10 +76,10 @@ impl Recorder {
     /// Gives the number of an approval request a placeholder.
     fn name_number(&mut self, answer: &Answer) {
         let body: Value = serde_json::from_str(&answer.body).unwrap_or_default();
-        if let Some(number) = body
+        let number = body
             .pointer("/action_approval/number")
-            .and_then(Value::as_str)
-        {
+            .or_else(|| body.get("number"));
+        if let Some(number) = number.and_then(Value::as_str) {
             self.world.store("number", number);
             let names = &mut self.world.names;
             names.push((format!("type {number} on"), "type <number> on".to_owned()));

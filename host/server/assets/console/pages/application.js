@@ -25,6 +25,7 @@ import {
 import { usersWithAccess } from './access.js';
 import { applicationAddress, kindOf, stateOf } from './applications.js';
 import { assignments } from './assignments.js';
+import { askedUsers, mayAsk } from './backchannel_requests.js';
 import { previewOf } from './claims.js';
 import { clientFields } from './client_fields.js';
 import { storageText } from './client_secrets.js';
@@ -65,6 +66,7 @@ function page(content) {
       [`${at}/credentials`, value.protocol === 'saml' ? 'Certificates' : 'Credentials', true],
       ...(value.protocol === 'saml' ? [] : [securityLink(at)]),
       [`${at}/accounts`, 'Access', may('accounts:read')],
+      [`${at}/asked`, 'Requests', mayAsk(value) && may('audit:read')],
       [`${at}/claims`, 'Claims', may('claims:read')],
       [`${at}/try`, 'Test sign-in', may('applications:write')],
       [`${at}/delete`, 'Delete', may('applications:write')],
@@ -450,6 +452,7 @@ export const applicationPages = {
   credentials: page(credentials),
   security: page(security),
   accounts: page((application, _version, context) => access(application, context)),
+  asked: page((application, _version, context) => askedUsers(application, context)),
   claims: page((application, _version, context) => previewOf(application, context)),
   testSignIn: page((application, _version, context) => testSignIn(application, context)),
   remove: page(removal),

@@ -198,6 +198,16 @@ export const GROUPS = [
       ],
       'cooldown.started': ['Requests paused', 'warn', ({ user }) => ['Sign-in requests for ', user, ' are paused']],
       'cooldown.lifted': ['Requests resumed', 'calm', ({ user }) => [user, ' resumed sign-in requests']],
+      'backchannel.stopped': [
+        'Requests stopped',
+        'calm',
+        ({ user, application }) => [user, ' stopped the requests of ', application],
+      ],
+      'backchannel.permitted': [
+        'Requests permitted',
+        'calm',
+        ({ user, application }) => [user, ' permitted the requests of ', application, ' again'],
+      ],
     },
   ],
   [
@@ -543,6 +553,20 @@ const ACTIONS = {
 };
 
 /**
+ * The result of the check of a caller, instead of a sign-in.
+ * @type {Record<string, string>}
+ */
+const CALLER_CHECKS = {
+  'sign-in.requested': ' was asked: are you on the phone?',
+  'sign-in.approved': ' is on the phone with the help desk',
+  'sign-in.denied': ' is not on the phone with the help desk',
+  'sign-in.reported': ' reported the question of the help desk: it was not their call',
+  'sign-in.number-match-failed': ' typed a wrong number for the help desk',
+  'sign-in.cancelled': ' did not have to answer the help desk',
+  'sign-in.expired': ' did not answer the help desk',
+};
+
+/**
  * The filter of events: the events of each group in order. An unknown event is in no group.
  * @param {string[]} known the events of the server
  * @returns {Array<[group: string, options: Array<[value: string, label: string]>]>}
@@ -636,6 +660,7 @@ export function sentenceOf(entry, may) {
   const user = userId ? userNamed(userId, entry.user_name, may) : 'an unknown name';
   const action = actionOf(entry);
   if (action && ACTIONS[event]) return [user, ACTIONS[event], action];
+  if (typeof detail.caller_check === 'string' && CALLER_CHECKS[event]) return [user, CALLER_CHECKS[event]];
   const application = applicationId
     ? named(
         'application',

@@ -96,11 +96,13 @@ function item(report, context) {
   const application =
     report.kind === 'action'
       ? translated('an action in the console or the portal')
-      : id
-        ? context.may('applications:read')
-          ? link(applicationAddress(id), el('bdi', {}, name ?? id))
-          : el('bdi', {}, name ?? id)
-        : translated('the console or the portal');
+      : report.kind === 'caller_check'
+        ? translated('the question whether the user is on the phone')
+        : id
+          ? context.may('applications:read')
+            ? link(applicationAddress(id), el('bdi', {}, name ?? id))
+            : el('bdi', {}, name ?? id)
+          : translated('the console or the portal');
   const from = [report.requested_from, report.requested_with].filter(Boolean).join(' · ');
   const settle = button('Settle', () => settleReport(report, context), 'primary');
   settle.setAttribute('aria-label', t`Settle the report of ${report.user_name ?? report.user_id}`);

@@ -27,6 +27,7 @@ import {
 import { applicationsOfUser } from './access.js';
 import { applicationAddress } from './applications.js';
 import { entries } from './audit.js';
+import { verifyCaller } from './caller_check.js';
 import { canSend, FIRST_LINK, sendInvitation, showNewLink } from './invitation_link.js';
 import { alertMarks, reportsOf } from './reports.js';
 import { confirmAddresses } from './unconfirmed.js';
@@ -72,6 +73,9 @@ function page(content) {
           badge(user.state),
           user.console_role && user.state !== 'terminated' && badge(roleName(user.console_role), 'kind'),
           ...(listed ? alertMarks(listed) : []),
+        ],
+        actions: [
+          context.may('users:verify') && user.state === 'active' && button('Verify a caller', () => verifyCaller(user)),
         ],
       },
       reports || '',
@@ -650,6 +654,13 @@ function channels({ id }, addresses, writes, reload) {
 }
 
 /**
+ * The browser of a session, or that an application asked for it without one.
+ * @param {Schema<'Session'>} session
+ */
+const browserOf = ({ browser, without_browser: isBackchannel }) =>
+  isBackchannel ? translated('Approved without a browser') : (browser ?? translated('Unknown'));
+
+/**
  * @param {Schema<'User'>} user
  * @param {string | null} _version
  * @param {Context} context
@@ -699,8 +710,8 @@ async function sessions(user, _version, context) {
       'Sessions',
       table(
         [
-          { label: 'Browser', cell: (row) => row.browser ?? translated('Unknown') },
-          { label: 'Where', cell: (row) => row.ip_address ?? translated('Unknown') },
+          { label: 'Browser', cell: browserOf },
+          { label: 'Where', cell: (row) => row.ip_address ?? (row.without_browser ? '' : translated('Unknown')) },
           { label: 'Signed in', cell: (row) => moment(row.signed_in_at) },
           { label: 'Last used', cell: (row) => moment(row.used_at ?? row.signed_in_at) },
           { label: 'Applications', cell: (row) => row.applications },

@@ -6,6 +6,7 @@ pub mod action_approvals;
 mod activity;
 mod admin_tokens;
 mod applications;
+mod caller_checks;
 mod changes;
 mod claims_preview;
 mod command;
@@ -61,6 +62,10 @@ pub use applications::{
 };
 pub use assent_model::caller::{Authorization, Caller, Denied, Principal};
 pub use assent_model::command::{Field, Member};
+pub use caller_checks::{
+    AskCaller, CallerCheckState, ShownCallerCheck, caller_check, cancel_caller_check,
+    wait_for_caller,
+};
 pub(super) use changes::AuditedSettings;
 pub use claims_preview::{
     ClaimOrigin, Difference, MapperStop, Preview, PreviewComparison, PreviewContent,

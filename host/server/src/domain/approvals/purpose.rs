@@ -1,5 +1,5 @@
-//! The purposes of approval requests: a sign-in, a protected action, or a back-channel request of an application, which
-//! also begins by the code of a device (RFC 8628), and may need a second approval.
+//! The purposes of approval requests: a sign-in, a protected action, a back-channel request of an application, which
+//! also begins by the code of a device (RFC 8628) and may need a second approval, or the check of a caller.
 //!
 //! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own
 //! consequence of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the
@@ -16,6 +16,7 @@ use assent_model::audit::{Actor, AuditContext, Entry, Event};
 use assent_model::authorization_details::requested::DetailsTexts;
 use assent_model::backchannel::{BackchannelBinding, BackchannelRequest, BindingMessage};
 use assent_model::backchannel_delivery::NewResultDelivery;
+use assent_model::caller_check::CallerCheck;
 use assent_model::clock::Timestamp;
 use assent_model::device_authorization::EnteredCode;
 use assent_model::entropy::Entropy;
@@ -60,6 +61,7 @@ pub(super) enum Purpose<'a> {
     SignIn(&'a Login),
     ProtectedAction(&'a RequestedAction),
     Backchannel(&'a BackchannelQuestion),
+    CallerCheck(&'a CallerCheck),
 }
 
 impl<'a> Purpose<'a> {
@@ -86,6 +88,10 @@ impl<'a> Purpose<'a> {
                     binding: request.binding,
                 },
             },
+            Self::CallerCheck(check) => ApprovalSubject::CallerCheck {
+                id: check.id,
+                administrator: check.administrator.clone(),
+            },
         }
     }
 
@@ -93,7 +99,7 @@ impl<'a> Purpose<'a> {
     pub(super) const fn application(self) -> Option<&'a Did> {
         match self {
             Self::SignIn(login) => login.request.application(),
-            Self::ProtectedAction(_) => None,
+            Self::ProtectedAction(_) | Self::CallerCheck(_) => None,
             Self::Backchannel(question) => Some(&question.request.application),
         }
     }
@@ -105,6 +111,7 @@ impl<'a> Purpose<'a> {
                 services.now() + services.settings.lifetimes.approval.get()
             }
             Self::Backchannel(question) => question.request.expires_at,
+            Self::CallerCheck(check) => check.expires_at,
         }
     }
 
@@ -112,7 +119,9 @@ impl<'a> Purpose<'a> {
     /// to type.
     pub(super) fn numbers(self, entropy: &dyn Entropy) -> Vec<MatchingNumber> {
         match self {
-            Self::SignIn(_) | Self::ProtectedAction(_) => MatchingNumber::shuffled(entropy),
+            Self::SignIn(_) | Self::ProtectedAction(_) | Self::CallerCheck(_) => {
+                MatchingNumber::shuffled(entropy)
+            }
             Self::Backchannel(question) => match question.request.binding {
                 BackchannelBinding::Shown | BackchannelBinding::Unbound => Vec::new(),
                 BackchannelBinding::Typed => match question.chosen_number {
@@ -138,18 +147,26 @@ impl<'a> Purpose<'a> {
         })
     }
 
+    /// Returns the check of a caller. `None` for another purpose.
+    pub(super) fn caller_check(self) -> Option<CallerCheck> {
+        match self {
+            Self::CallerCheck(check) => Some(check.clone()),
+            Self::SignIn(_) | Self::ProtectedAction(_) | Self::Backchannel(_) => None,
+        }
+    }
+
     /// Returns the sign-in. `None` for another purpose.
     pub(super) const fn login(self) -> Option<&'a Login> {
         match self {
             Self::SignIn(login) => Some(login),
-            Self::ProtectedAction(_) | Self::Backchannel(_) => None,
+            Self::ProtectedAction(_) | Self::Backchannel(_) | Self::CallerCheck(_) => None,
         }
     }
 
     /// Returns the protected action. `None` for another purpose.
     pub(super) const fn action(self) -> Option<&'a RequestedAction> {
         match self {
-            Self::SignIn(_) | Self::Backchannel(_) => None,
+            Self::SignIn(_) | Self::Backchannel(_) | Self::CallerCheck(_) => None,
             Self::ProtectedAction(action) => Some(action),
         }
     }
@@ -161,17 +178,19 @@ impl<'a> Purpose<'a> {
                 LoginRequest::Oidc(request) => request.authorization_details.texts(),
                 LoginRequest::Saml(_) | LoginRequest::Local { .. } => DetailsTexts::default(),
             },
-            Self::ProtectedAction(_) => DetailsTexts::default(),
+            Self::ProtectedAction(_) | Self::CallerCheck(_) => DetailsTexts::default(),
             Self::Backchannel(question) => question.request.details.texts(),
         }
     }
 
-    /// Returns the digest of the cookie of the waiting browser. No cookie has that of a back-channel request.
+    /// Returns the digest of the cookie of the waiting browser. No cookie has that of a back-channel request
+    /// or of the check of a caller.
     pub(super) fn browser(self) -> Digest {
         match self {
             Self::SignIn(login) => login.browser,
             Self::ProtectedAction(action) => action.approval.browser,
             Self::Backchannel(question) => Digest::sha256(question.request.id.as_bytes()),
+            Self::CallerCheck(check) => Digest::sha256(check.id.as_bytes()),
         }
     }
 
@@ -179,6 +198,7 @@ impl<'a> Purpose<'a> {
     pub(super) fn actor(self, scanned_by: Option<DeviceId>, application: Option<&Did>) -> Actor {
         match (self, scanned_by) {
             (Self::ProtectedAction(action), _) => action.by.clone(),
+            (Self::CallerCheck(check), _) => check.asked_by.clone(),
             (Self::SignIn(_) | Self::Backchannel(_), Some(device)) => Actor::Device(device),
             (Self::SignIn(_) | Self::Backchannel(_), None) => application
                 .cloned()
@@ -190,7 +210,9 @@ impl<'a> Purpose<'a> {
     pub(super) async fn requester_name(self, services: &Services) -> Result<String, InternalError> {
         match self {
             Self::SignIn(login) => application_name(services, login).await,
-            Self::ProtectedAction(_) => Ok(services.settings.operator.clone()),
+            Self::ProtectedAction(_) | Self::CallerCheck(_) => {
+                Ok(services.settings.operator.clone())
+            }
             Self::Backchannel(question) => Ok(question.application_name.clone()),
         }
     }
@@ -201,7 +223,8 @@ impl<'a> Purpose<'a> {
             (Self::SignIn(login), None) => channel::trusted(&login.request),
             // The user's device began the sign-in, and the user answers there. A vendor's question would name no
             // browser.
-            (Self::SignIn(_), Some(_)) | (Self::ProtectedAction(_) | Self::Backchannel(_), _) => {
+            (Self::SignIn(_), Some(_))
+            | (Self::ProtectedAction(_) | Self::Backchannel(_) | Self::CallerCheck(_), _) => {
                 &[Trust::Verified]
             }
         }
@@ -242,7 +265,8 @@ pub(super) async fn channels_of(
         ApprovalSubject::ProtectedAction { .. }
         | ApprovalSubject::Backchannel { .. }
         | ApprovalSubject::DeviceAuthorization { .. }
-        | ApprovalSubject::SecondApproval { .. } => Ok(Some(&[Trust::Verified])),
+        | ApprovalSubject::SecondApproval { .. }
+        | ApprovalSubject::CallerCheck { .. } => Ok(Some(&[Trust::Verified])),
     }
 }
 
@@ -282,6 +306,8 @@ pub enum PurposeText {
         /// Whether only an approval with a passkey counts.
         by_passkey: bool,
     },
+    /// The check of a caller, with the name of the administrator.
+    CallerCheck(String),
 }
 
 impl PurposeText {
@@ -315,6 +341,7 @@ impl PurposeText {
                 message: message.as_ref().map_or("", BindingMessage::as_str),
                 scopes,
             },
+            Self::CallerCheck(administrator) => StatementSubject::CallerCheck(administrator),
         }
     }
 }
@@ -332,6 +359,9 @@ pub(super) async fn text(
 ) -> Result<Option<PurposeText>, InternalError> {
     let id = match subject {
         ApprovalSubject::SignIn(_) => return Ok(Some(PurposeText::SignIn)),
+        ApprovalSubject::CallerCheck { administrator, .. } => {
+            return Ok(Some(PurposeText::CallerCheck(administrator.clone())));
+        }
         ApprovalSubject::ProtectedAction { id, .. } => *id,
         ApprovalSubject::Backchannel {
             message,
@@ -404,6 +434,8 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
     match subject {
         ApprovalSubject::SignIn(_) => entry,
         ApprovalSubject::ProtectedAction { outline, .. } => with_outline(entry, outline),
+        // The first entry has the administrator as its actor. The name would outlast the administrator's erasure.
+        ApprovalSubject::CallerCheck { id, .. } => entry.with("caller_check", id.to_string()),
         ApprovalSubject::Backchannel {
             id,
             message,
@@ -439,6 +471,7 @@ pub(super) const fn receipt_subject(subject: &ApprovalSubject) -> ReceiptSubject
         ApprovalSubject::Backchannel { .. } => ReceiptSubject::Backchannel,
         ApprovalSubject::DeviceAuthorization { .. } => ReceiptSubject::DeviceAuthorization,
         ApprovalSubject::SecondApproval { .. } => ReceiptSubject::SecondApproval,
+        ApprovalSubject::CallerCheck { .. } => ReceiptSubject::CallerCheck,
     }
 }
 
@@ -450,6 +483,7 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
         subject: match &approval.subject {
             ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
             ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
+            ApprovalSubject::CallerCheck { .. } => ReportSubject::CallerCheck,
             ApprovalSubject::Backchannel { .. }
             | ApprovalSubject::DeviceAuthorization { .. }
             | ApprovalSubject::SecondApproval { .. } => match &shown.application {
@@ -462,7 +496,8 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
 }
 
 /// Ends the access with which a reported request began: the console session of a protected action, because an attacker
-/// uses the session. A caller with a token has no session, and a sign-in or a back-channel request has none yet.
+/// uses the session. A caller with a token has no session, and a sign-in or a back-channel request has none yet. The
+/// administrator of a reported check of a caller keeps the session: other administrators see the report.
 pub(super) async fn end_reported(
     services: &Services,
     subject: &ApprovalSubject,
@@ -472,7 +507,8 @@ pub(super) async fn end_reported(
         ApprovalSubject::SignIn(_)
         | ApprovalSubject::Backchannel { .. }
         | ApprovalSubject::DeviceAuthorization { .. }
-        | ApprovalSubject::SecondApproval { .. } => return Ok(()),
+        | ApprovalSubject::SecondApproval { .. }
+        | ApprovalSubject::CallerCheck { .. } => return Ok(()),
         ApprovalSubject::ProtectedAction { id, .. } => *id,
     };
     let found = services.store.action_approval(id, services.now()).await?;

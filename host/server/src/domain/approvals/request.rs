@@ -1,5 +1,5 @@
-//! Requests for an approval: for a typed name, a QR sign-in, a protected action and a back-channel request. Their
-//! storage, delivery and end.
+//! Requests for an approval: for a typed name, a QR sign-in, a protected action, a back-channel request
+//! and the check of a caller. Their storage, delivery and end.
 
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use assent_model::approval::{
     Approval, ApprovalStage, MatchingNumber, NUMBER_ATTEMPTS, PromptDetails, RequestKind,
 };
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::caller_check::CallerCheck;
 use assent_model::change::Change;
 use assent_model::device::Device;
 use assent_model::id::{ApprovalId, DeviceId, Did, UserId};
@@ -198,6 +199,27 @@ pub(crate) async fn ask_by_user_code(
     open_request(services, draft, from).await
 }
 
+/// Asks the devices of a user whether the user is on the phone. The caller has checked that the user may be asked.
+pub(crate) async fn ask_caller(
+    services: &Arc<Services>,
+    check: &CallerCheck,
+    user: &User,
+    from: Origin,
+) -> Result<RequestOutcome, InternalError> {
+    let draft = ApprovalDraft {
+        purpose: Purpose::CallerCheck(check),
+        name: &user.name,
+        known: Some(user.id),
+        user_id: Some(user.id),
+        is_open: true,
+        kind: RequestKind::CallerCheck,
+        scanned_by: None,
+        context: BrowserContext::default(),
+        is_same_browser: false,
+    };
+    open_request(services, draft, from).await
+}
+
 /// Waits until an approval is no longer pending: it was decided, or it expired.
 pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), InternalError> {
     let mut listener = services.store.listen([Change::Approval(approval)]);
@@ -291,6 +313,7 @@ async fn open_request(
         approval: approval.clone(),
         action: purpose.action().map(|action| action.approval.clone()),
         backchannel: purpose.backchannel(services),
+        caller_check: purpose.caller_check(),
         target: purpose.action().and_then(|action| action.target),
         known,
         kind,

@@ -148,6 +148,7 @@ const fn effect(event: Event) -> Effect {
         | Event::SessionEnded
         | Event::CooldownStarted
         | Event::CooldownLifted
+        | Event::BackchannelPermitted
         | Event::EnrolmentLinkCreated
         | Event::InvitationSent
         | Event::InvitationFailed
@@ -170,6 +171,8 @@ const fn effect(event: Event) -> Effect {
         | Event::SignInRejected
         | Event::TestSignInStarted
         | Event::TestSignInEnded => Effect::None,
+        // Without the user's stop, a request of the application needs the user's approval as before.
+        Event::BackchannelStopped => Effect::None,
         // Added or exported data is lost, and grants no access.
         Event::MailTested
         | Event::DeviceEnrolled

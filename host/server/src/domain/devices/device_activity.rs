@@ -35,6 +35,10 @@ pub struct PastRequest {
     pub account: String,
     /// The browser, in English. Its texts are empty if they are not known any more.
     pub browser: BrowserContext,
+    /// Whether an application asked without a browser, or the user entered the code of a device.
+    pub without_browser: bool,
+    /// Whether a help desk asked whether the user is on the phone.
+    pub is_caller_check: bool,
     /// The time of the decision, or of the request if it was not answered.
     pub at: Timestamp,
 }
@@ -160,6 +164,10 @@ fn past(
             ..BrowserContext::default()
         },
         action,
+        without_browser: ["backchannel_request", "device_authorization"]
+            .iter()
+            .any(|subject| entry.detail.contains_key(*subject)),
+        is_caller_check: entry.detail.contains_key("caller_check"),
         at: entry.at,
         application: entry.application,
     }

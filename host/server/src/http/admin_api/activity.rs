@@ -35,7 +35,7 @@ pub(super) fn routes() -> Area {
         .route("list", Permission::UsersRead, routes!(happened))
 }
 
-/// A session of a user in a browser.
+/// A session of a user, in a browser or of an application without one.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Session)]
 struct SessionView {
@@ -50,6 +50,8 @@ struct SessionView {
     ip_address: Option<String>,
     /// The browser and operating system.
     browser: Option<String>,
+    /// Whether an application's request without a browser began it.
+    without_browser: bool,
     /// The names of the applications that the user signed in to in it.
     applications: Vec<String>,
 }
@@ -61,6 +63,7 @@ fn session(open: OpenSession) -> SessionView {
         used_at: open.used_at.map(moment_text),
         ip_address: open.from.address.map(|address| address.to_string()),
         browser: open.from.browser,
+        without_browser: open.without_browser,
         applications: open.applications,
     }
 }

@@ -3,10 +3,10 @@
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     access, accounts, action_approvals, activity, application_security, applications, assignments,
-    audit, claims, client_secrets, details_types, email_confirmations, error_references,
-    external_authenticators, groups, invitations, keys, logos, mail, managed_applications,
-    manifests, me, operation, plugins, receipts, registration_tokens, reports, service_providers,
-    test_sign_ins, transfers, users,
+    audit, backchannel_requests, caller_checks, claims, client_secrets, details_types,
+    email_confirmations, error_references, external_authenticators, groups, invitations, keys,
+    logos, mail, managed_applications, manifests, me, operation, plugins, receipts,
+    registration_tokens, reports, service_providers, test_sign_ins, transfers, users,
 };
 
 pub(super) fn areas() -> Vec<Area> {
@@ -18,6 +18,7 @@ pub(super) fn areas() -> Vec<Area> {
         email_confirmations::routes(),
         invitations::routes(),
         activity::routes(),
+        caller_checks::routes(),
         external_authenticators::routes(),
         access::routes(),
         accounts::routes(),
@@ -31,6 +32,7 @@ pub(super) fn areas() -> Vec<Area> {
         registration_tokens::routes(),
         details_types::routes(),
         application_security::routes(),
+        backchannel_requests::routes(),
         service_providers::routes(),
         logos::routes(),
         test_sign_ins::routes(),

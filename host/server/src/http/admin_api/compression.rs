@@ -6,7 +6,7 @@ use axum::http::Method;
 
 /// The lists that are compressed, by the names of their operations. They contain no secret, and the console shows them
 /// on most pages.
-const COMPRESSED: [&str; 23] = [
+const COMPRESSED: [&str; 25] = [
     "users.list",
     "users.devices.list",
     "users.sessions.list",
@@ -25,6 +25,8 @@ const COMPRESSED: [&str; 23] = [
     "groups.applications.list",
     "applications.list",
     "applications.profiles.list",
+    "applications.backchannel-requests.list",
+    "applications.backchannel-requests.days",
     "applications.groups.list",
     "manifests.list",
     "audit.list",
@@ -45,9 +47,10 @@ mod tests {
     use super::*;
 
     /// The reads that are never compressed, with the reasons.
-    const NEVER: [(&str, &str); 37] = [
+    const NEVER: [(&str, &str); 38] = [
         ("me.show", "it has the CSRF token"),
         ("action-approvals.show", "it has the matching number"),
+        ("caller-checks.show", "it has the matching number"),
         (
             "users.show",
             "a single resource, with an entity tag for changes",

@@ -15,6 +15,8 @@ mod areas;
 mod assignments;
 mod audit;
 pub(super) mod authorize;
+mod backchannel_requests;
+mod caller_checks;
 mod claims;
 mod client_secrets;
 mod compression;

@@ -74,6 +74,8 @@ enum ReportKindView {
     Action,
     /// A back-channel request of an application.
     Backchannel,
+    /// The question of a help desk whether the user is on the phone.
+    CallerCheck,
 }
 
 /// The end of a report.
@@ -111,6 +113,7 @@ fn report_view(
     let (kind, application) = match subject {
         ReportSubject::SignIn(application) => (ReportKindView::SignIn, application),
         ReportSubject::Action => (ReportKindView::Action, None),
+        ReportSubject::CallerCheck => (ReportKindView::CallerCheck, None),
         ReportSubject::Backchannel(application) => (ReportKindView::Backchannel, Some(application)),
     };
     let application_name = application.as_ref().and_then(|id| names.application(id));
@@ -165,7 +168,7 @@ async fn names(services: &Services, reports: &[Report]) -> Result<Names, Problem
         .filter_map(|report| match &report.content.subject {
             ReportSubject::SignIn(application) => application.clone(),
             ReportSubject::Backchannel(application) => Some(application.clone()),
-            ReportSubject::Action => None,
+            ReportSubject::Action | ReportSubject::CallerCheck => None,
         });
     Ok(Names::read(services, users.collect(), applications.collect()).await?)
 }

@@ -51,6 +51,11 @@ struct PastRequestView {
     /// The protected action; `null` for a sign-in.
     #[schema(required)]
     protected_action: Option<PastActionView>,
+    /// Whether the request had no browser: an application asked, or the user entered the code of a device. Then `browser`
+    /// is empty. `place` is that of the device with the code, or empty.
+    without_browser: bool,
+    /// Whether a help desk asked whether the user is on the phone. Then `place` and `browser` are empty.
+    caller_check: bool,
     /// When it was decided, or requested if it was not answered, in seconds since the epoch.
     at: i64,
 }
@@ -84,6 +89,8 @@ pub(super) async fn list(
             place: browser.place,
             browser: browser.browser,
             protected_action: past.action.map(past_action),
+            without_browser: past.without_browser,
+            caller_check: past.is_caller_check,
             at: past.at.seconds(),
         }
     };

@@ -45,6 +45,9 @@ pub(super) struct ApprovalRequest {
     /// The back-channel request of an application; `null` for another request.
     #[schema(required)]
     backchannel: Option<BackchannelDetails>,
+    /// The question of a help desk whether the user is on the phone; `null` for another request.
+    #[schema(required)]
+    caller_check: Option<CallerCheckDetails>,
     /// The sign-in on a device whose code the user entered; missing for another request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -111,6 +114,14 @@ pub(super) struct SecondApprovalDetails {
     passkey: bool,
 }
 
+/// What a device shows and signs of the check of a caller. It has no browser, so `place` and `browser` are empty. The
+/// user types the number that the administrator reads aloud. An approval grants nothing.
+#[derive(Serialize, ToSchema)]
+pub(super) struct CallerCheckDetails {
+    /// The name of the administrator who asks.
+    administrator: String,
+}
+
 /// The state of a request that is not the one that the user answered.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -145,11 +156,12 @@ pub(super) fn approval_request(
         text,
         details,
     } = prompt;
-    let mut device_authorization = None;
+    let (mut action, mut backchannel) = (None, None);
+    let (mut device_authorization, mut caller_check) = (None, None);
     let mut second_approval = None;
-    let (action, backchannel) = match text {
-        PurposeText::SignIn => (None, None),
-        PurposeText::Action(summary) => (Some(summary.clone()), None),
+    match text {
+        PurposeText::SignIn => {}
+        PurposeText::Action(summary) => action = Some(summary.clone()),
         PurposeText::DeviceAuthorization {
             code,
             asked_at,
@@ -160,7 +172,11 @@ pub(super) fn approval_request(
                 asked_at: asked_at.seconds(),
                 scopes: scopes.clone(),
             });
-            (None, None)
+        }
+        PurposeText::CallerCheck(administrator) => {
+            caller_check = Some(CallerCheckDetails {
+                administrator: administrator.clone(),
+            });
         }
         PurposeText::SecondApproval {
             first,
@@ -174,21 +190,19 @@ pub(super) fn approval_request(
                 scopes: scopes.clone(),
                 passkey: *by_passkey,
             });
-            (None, None)
         }
         PurposeText::Backchannel {
             message,
             scopes,
             binding,
         } => {
-            let details = BackchannelDetails {
+            backchannel = Some(BackchannelDetails {
                 message: message.as_ref().map(|message| message.as_str().to_owned()),
                 scopes: scopes.clone(),
                 binding: *binding,
-            };
-            (None, Some(details))
+            });
         }
-    };
+    }
     let shown = &approval.shown;
     let logo = shown
         .application
@@ -207,6 +221,7 @@ pub(super) fn approval_request(
         browser: waiting.browser.clone(),
         action,
         backchannel,
+        caller_check,
         device_authorization,
         second_approval,
         details: details.clone(),

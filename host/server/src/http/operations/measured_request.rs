@@ -68,9 +68,10 @@ fn by_first_part(path: &str) -> EndpointGroup {
         Some("admin") if path.starts_with("/admin/api/v1/") => EndpointGroup::Administration,
         Some("login" | "session" | "recover" | "device") => EndpointGroup::SignIn,
         Some("authenticator") => EndpointGroup::Authenticator,
-        Some("applications" | "devices" | "sessions" | "consents" | "activity" | "profile") => {
-            EndpointGroup::Portal
-        }
+        Some(
+            "applications" | "devices" | "sessions" | "consents" | "requests" | "activity"
+            | "profile",
+        ) => EndpointGroup::Portal,
         _ => EndpointGroup::Other,
     }
 }

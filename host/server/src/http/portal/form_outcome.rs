@@ -20,6 +20,10 @@ pub(super) enum FormResult {
     OthersEnded,
     OthersEndedNotNotified,
     CodesConfirmed,
+    RequestsStopped,
+    RequestsPermitted,
+    /// The pause of all requests ended.
+    PauseLifted,
 }
 assent_model::enum_texts!(FormResult);
 
@@ -35,6 +39,9 @@ impl FormResult {
             Self::OthersEnded => Message::new("sessions-others-ended"),
             Self::OthersEndedNotNotified => Message::new("sessions-others-ended-not-notified"),
             Self::CodesConfirmed => Message::new("portal-codes-confirmed"),
+            Self::RequestsStopped => Message::new("requests-stopped"),
+            Self::RequestsPermitted => Message::new("requests-permitted-again"),
+            Self::PauseLifted => Message::new("requests-resumed"),
         }
     }
 }

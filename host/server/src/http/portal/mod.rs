@@ -1,6 +1,6 @@
 //! The portal for signed-in users: the start page with their applications, and their devices, sessions, consents,
-//! activity and profile. Each page is plain HTML. Forms perform all changes, and the page that follows shows the
-//! result.
+//! requests, activity and profile. Each page is plain HTML. Forms perform all changes, and the page that follows shows
+//! the result.
 
 mod activity;
 mod activity_kind;
@@ -14,6 +14,7 @@ pub(super) mod owner;
 pub(super) mod pages;
 mod profile;
 mod recovery_codes;
+mod requests;
 mod sessions;
 mod sign_out;
 mod tone;
@@ -67,6 +68,10 @@ pub(super) fn routes() -> Router<Arc<Services>> {
         .route("/sessions/end-others", post(sessions::end_others))
         .route("/sessions/end-all", post(sessions::end_all))
         .route("/consents", get(consents::list))
+        .route("/requests", get(requests::list))
+        .route("/requests/resume", post(requests::resume))
+        .route("/requests/{id}/stop", post(requests::stop))
+        .route("/requests/{id}/permit", post(requests::permit))
         .route("/activity", get(activity::list))
         .route("/profile", get(profile::show))
         .route("/profile/{application}", get(profile::show_claims))

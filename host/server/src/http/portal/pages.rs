@@ -32,6 +32,7 @@ pages!(
     NewRecoveryCodesPage,
     SessionsPage,
     ConsentsPage,
+    RequestsPage,
     ActivityPage,
     ProfilePage,
     VisibleClaimsPage
@@ -48,6 +49,8 @@ pub enum Tab {
     Sessions,
     /// `/consents`
     Consents,
+    /// `/requests`
+    Requests,
     /// `/activity`
     Activity,
     /// `/profile`
@@ -62,6 +65,7 @@ impl Tab {
             Self::Devices => "/devices",
             Self::Sessions => "/sessions",
             Self::Consents => "/consents",
+            Self::Requests => "/requests",
             Self::Activity => "/activity",
             Self::Profile => "/profile",
         }
@@ -74,6 +78,7 @@ impl Tab {
             Self::Devices => Message::new("portal-devices"),
             Self::Sessions => Message::new("portal-sessions"),
             Self::Consents => Message::new("portal-consents"),
+            Self::Requests => Message::new("portal-requests"),
             Self::Activity => Message::new("portal-activity"),
             Self::Profile => Message::new("portal-profile"),
         }
@@ -86,6 +91,7 @@ impl Tab {
             Self::Devices => "M7 2h10v20H7V2Zm4 17h2",
             Self::Sessions => "M3 5h18v12H3V5Zm5 15h8m-4-3v3",
             Self::Consents => "M8 19a5 5 0 1 0 0-10 5 5 0 0 0 0 10Zm3.5-8.5L20 2m-4 4 3 3",
+            Self::Requests => "M4 4h16v12H9l-5 4V4Zm5 6h.1m2.9 0h.1m2.9 0h.1",
             Self::Activity => "M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-14v5l4 2",
             Self::Profile => "M12 11a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-8 10c0-4 4-7 8-7s8 3 8 7",
         }
@@ -479,6 +485,8 @@ pub struct SessionCard {
     pub browser: Option<Message>,
     /// The location, if it is known.
     pub place: Option<Message>,
+    /// Whether an application's request without a browser began it.
+    pub without_browser: bool,
     /// Whether it is the browser that shows this page.
     pub here: bool,
     /// When the user signed in.
@@ -505,6 +513,71 @@ pub struct ConsentsPage {
     pub consents: Consents,
     /// The consent that the user has just withdrawn.
     pub withdrawn: Option<Withdrawn>,
+}
+
+/// The page of the applications that may ask the user without a browser, and of what they asked.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/requests.html")]
+pub struct RequestsPage {
+    /// The layout of the page.
+    pub layout: Layout,
+    /// The frame of the portal.
+    pub frame: Frame,
+    /// The pause of all requests, if there is one.
+    pub paused: Option<PausedRequests>,
+    /// The applications that may ask the user.
+    pub applications: Vec<RequesterCard>,
+    /// The requests, the latest first.
+    pub rows: Vec<RequestRow>,
+    /// The address of the next page, if there is one.
+    pub older: Option<String>,
+    /// Whether it is the first page.
+    pub first: bool,
+}
+
+/// The pause of all requests.
+#[derive(Clone, Debug)]
+pub struct PausedRequests {
+    /// When it ends.
+    pub until: PageTime,
+    /// The form that ends it.
+    pub lift: ButtonForm,
+}
+
+/// An application that may ask the user without a browser.
+#[derive(Clone, Debug)]
+pub struct RequesterCard {
+    /// The name of the application.
+    pub name: String,
+    /// Since when the user stopped its requests.
+    pub stopped_since: Option<PageTime>,
+    /// Why its requests are paused, and until when.
+    pub paused_until: Option<(Message, PageTime)>,
+    /// The form that stops its requests, unless they are stopped.
+    pub stop: Option<ButtonForm>,
+    /// The form that permits its requests again, if they are stopped or paused.
+    pub permit: Option<ButtonForm>,
+}
+
+/// What an application asked, and what became of it.
+#[derive(Clone, Debug)]
+pub struct RequestRow {
+    /// The attention that the request needs.
+    pub tone: Tone,
+    /// The name of the application.
+    pub application: String,
+    /// The message that the device showed.
+    pub message: Option<String>,
+    /// What became of it.
+    pub outcome: Message,
+    /// The time of the request.
+    pub when: PageTime,
+    /// The time of the user's decision.
+    pub decided: Option<PageTime>,
+    /// The name of the device on which the user decided.
+    pub device: Option<String>,
+    /// The permissions that the application asked for.
+    pub scopes: Vec<Message>,
 }
 
 /// The page of the user's recent activity.

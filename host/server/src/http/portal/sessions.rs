@@ -45,6 +45,7 @@ fn card(owner: &Owner, open: OpenSession) -> Result<SessionCard, InternalError> 
     Ok(SessionCard {
         browser: browser_of(&open.from),
         place: place_of(&owner.services, &open.from, owner.browser.language()),
+        without_browser: open.without_browser,
         here: open.id == owner.signed_in.session.id,
         begun: PageTime::new(open.signed_in_at),
         used: open.used_at.map(PageTime::new),

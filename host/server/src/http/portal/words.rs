@@ -113,7 +113,8 @@ pub(super) fn activity_message(
     application: &Message,
 ) -> Message {
     let application = || application.clone();
-    if let Some(message) = action.and_then(|action| protected_action(entry.event, action)) {
+    let own = action.and_then(|action| protected_action(entry.event, action));
+    if let Some(message) = own.or_else(|| caller_check(entry)) {
         return message;
     }
     match entry.event {
@@ -151,6 +152,8 @@ pub(super) fn activity_message(
         | Event::AccessRemoved
         | Event::ConsentGranted
         | Event::ConsentWithdrawn
+        | Event::BackchannelStopped
+        | Event::BackchannelPermitted
         | Event::RefreshTokenReused => access_activity(entry.event, application()),
         Event::ApplicationCreated
         | Event::ApplicationRegistered
@@ -259,6 +262,12 @@ fn access_activity(event: Event, application: Message) -> Message {
         }
         Event::ConsentWithdrawn => {
             Message::new("activity-consent-withdrawn").message("application", application)
+        }
+        Event::BackchannelStopped => {
+            Message::new("activity-backchannel-stopped").message("application", application)
+        }
+        Event::BackchannelPermitted => {
+            Message::new("activity-backchannel-permitted").message("application", application)
         }
         _ => Message::new("activity-refresh-token-reused").message("application", application),
     }
@@ -423,6 +432,22 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
         // ApplicationUpdated; a test checks that each event has its own words.
         _ => Message::new("activity-application-updated").message("application", application),
     }
+}
+
+/// Describes the event of the question whether the user is on the phone. Returns `None` for an entry about another one.
+fn caller_check(entry: &Entry) -> Option<Message> {
+    entry.detail.get("caller_check")?;
+    Some(match entry.event {
+        Event::SignInRequested => Message::new("activity-caller-check-requested"),
+        Event::SignInApproved => Message::new("activity-caller-check-approved"),
+        Event::SignInDenied => Message::new("activity-caller-check-denied"),
+        Event::SignInReported => Message::new("activity-caller-check-reported"),
+        Event::NumberMatchFailed => Message::new("activity-caller-check-number-mismatch"),
+        Event::SignInCancelled | Event::SignInExpired => {
+            Message::new("activity-caller-check-ended")
+        }
+        _ => return None,
+    })
 }
 
 /// Describes the event of a protected action in the console that needed an approval on the device.

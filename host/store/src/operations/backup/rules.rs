@@ -84,6 +84,14 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "a code may have been entered after the backup",
     ),
     empty(
+        "caller_checks",
+        "an approval may have been used after the backup",
+    ),
+    keep(
+        "backchannel_choices",
+        "a stop only protects its user; a choice after the backup is lost, and the user makes it again",
+    ),
+    empty(
         "logins",
         "a sign-in may have been answered after the backup",
     ),

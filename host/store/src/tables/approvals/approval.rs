@@ -6,6 +6,7 @@ use crate::engine::sql;
 use crate::tables::administration::action_approvals::OutlineRow;
 use crate::tables::approvals::{conflict, delivery};
 use crate::tables::backchannel::request::BackchannelOutlineRow;
+use crate::tables::caller_checks::CallerCheckOutlineRow;
 use crate::{Result, Store, StoreError, audit};
 use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, Approver, FailureReason, MatchingNumber, RequestKind,
@@ -13,7 +14,7 @@ use assent_model::approval::{
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{
-    ActionApprovalId, ApprovalId, BackchannelRequestId, DeviceId, LoginId, UserId,
+    ActionApprovalId, ApprovalId, BackchannelRequestId, CallerCheckId, DeviceId, LoginId, UserId,
 };
 use assent_model::statement::Decision;
 
@@ -24,6 +25,7 @@ crate::engine::sql::row! {
         action_approval_id: Option<String>,
         backchannel_id: Option<String>,
         second_of: Option<String>,
+        caller_check_id: Option<String>,
         user_id: Option<String>,
         name_digest: String,
         browser: String,
@@ -43,10 +45,11 @@ crate::engine::sql::row! {
         conflicted: i64,
         outline: OutlineRow,
         backchannel: BackchannelOutlineRow,
+        caller_check: CallerCheckOutlineRow,
     }
 }
 
-/// Reads approvals, each with the outline of its protected action or back-channel request.
+/// Reads approvals, each with the outline of its protected action, back-channel request or check of a caller.
 macro_rules! approvals_where {
     ($condition:literal) => {
         sql::statement!(
@@ -55,6 +58,7 @@ macro_rules! approvals_where {
             " FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
              LEFT JOIN backchannel_requests
                     ON backchannel_requests.id = COALESCE(approvals.backchannel_id, approvals.second_of)
+             LEFT JOIN caller_checks ON caller_checks.id = approvals.caller_check_id
              WHERE ",
             $condition
         )
@@ -84,28 +88,25 @@ impl ApprovalRow {
 
 impl ApprovalRow {
     fn subject(&self) -> Result<ApprovalSubject> {
-        if let (None, None, None, Some(request)) = (
-            &self.login_id,
-            &self.action_approval_id,
-            &self.backchannel_id,
-            &self.second_of,
-        ) {
+        if let Some(request) = &self.second_of {
             return self.backchannel.second_subject(request);
         }
         match (
             &self.login_id,
             &self.action_approval_id,
             &self.backchannel_id,
+            &self.caller_check_id,
         ) {
-            (Some(login), None, None) => {
+            (Some(login), None, None, None) => {
                 let login = parse(login, cell("approvals", "login_id", &self.id))?;
                 Ok(ApprovalSubject::SignIn(login))
             }
-            (None, Some(action), None) => Ok(ApprovalSubject::ProtectedAction {
+            (None, Some(action), None, None) => Ok(ApprovalSubject::ProtectedAction {
                 id: parse(action, cell("approvals", "action_approval_id", &self.id))?,
                 outline: self.outline.outline(action)?,
             }),
-            (None, None, Some(request)) => self.backchannel.subject(request),
+            (None, None, Some(request), None) => self.backchannel.subject(request),
+            (None, None, None, Some(check)) => self.caller_check.subject(check),
             _ => Err(cell("approvals", "login_id", &self.id).unexpected()),
         }
     }
@@ -233,6 +234,14 @@ impl Store {
     ) -> Result<Option<Approval>> {
         sql::query_as::<ApprovalRow>(approvals_where!("approvals.backchannel_id = $1"))
             .bind(request.to_string())
+            .fetch_value(self.readers.lookups())
+            .await
+    }
+
+    /// The approval of a check of a caller.
+    pub async fn approval_of_caller_check(&self, check: CallerCheckId) -> Result<Option<Approval>> {
+        sql::query_as::<ApprovalRow>(approvals_where!("approvals.caller_check_id = $1"))
+            .bind(check.to_string())
             .fetch_value(self.readers.lookups())
             .await
     }

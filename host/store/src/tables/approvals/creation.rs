@@ -14,8 +14,9 @@ use crate::tables::approvals::request::{
 };
 use crate::tables::approvals::{conflict, delivery, dispatch, limit, repeat};
 use crate::tables::backchannel::{
-    deliveries, device_authorization, request as backchannel, second_approval,
+    choices, deliveries, device_authorization, request as backchannel, second_approval,
 };
+use crate::tables::caller_checks;
 use crate::{Result, Store, StoreError, audit};
 use assent_model::approval::{ApprovalSubject, MatchingNumber, RequestKind};
 use assent_model::change::Change;
@@ -153,10 +154,11 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
         entry = entry.with("second_approvers", draft.seconds.len());
     }
     match request.kind {
-        // The limits of applications bound these entries.
+        // The limits of applications and of checks of callers bound these entries.
         RequestKind::Backchannel
         | RequestKind::DeviceAuthorization
-        | RequestKind::SecondApproval => {
+        | RequestKind::SecondApproval
+        | RequestKind::CallerCheck => {
             audit::append_if_about_user(db, &entry, true).await?;
         }
         _ => repeat::append(db, &entry, approval.name_digest).await?,
@@ -170,28 +172,34 @@ enum SubjectOutcome {
     NotOpen,
     /// The subject has this request.
     Stored,
-    /// The same, but a denial, a report or unanswered requests paused the application for the user.
+    /// The same, but the user stopped the application, or a denial, a report or unanswered requests paused it.
     Paused,
 }
 
-/// Assigns the request to its login, or adds the row of its protected action or of its back-channel request.
+/// Assigns the request to its login, or adds the row of its protected action, back-channel request or
+/// check of a caller.
 async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result<SubjectOutcome> {
     let subject = &request.approval.subject;
-    match (subject, &request.action, &request.backchannel) {
-        (ApprovalSubject::SignIn(login), None, None) => {
+    let rows = (&request.action, &request.backchannel, &request.caller_check);
+    match (subject, rows) {
+        (ApprovalSubject::SignIn(login), (None, None, None)) => {
             Ok(match claim_login(db, *login, request).await? {
                 true => SubjectOutcome::Stored,
                 false => SubjectOutcome::NotOpen,
             })
         }
-        (ApprovalSubject::ProtectedAction { id, .. }, Some(action), None) if *id == action.id => {
+        (ApprovalSubject::ProtectedAction { id, .. }, (Some(action), None, None))
+            if *id == action.id =>
+        {
             action_approvals::insert(db, action).await?;
             Ok(SubjectOutcome::Stored)
         }
-        (ApprovalSubject::Backchannel { id, .. }, None, Some(draft)) if *id == draft.request.id => {
+        (ApprovalSubject::Backchannel { id, .. }, (None, Some(draft), None))
+            if *id == draft.request.id =>
+        {
             let (request, since) = (&draft.request, draft.paused_since);
             let application = &request.application;
-            let is_paused = backchannel::is_paused(db, request.user_id, application, since).await?;
+            let is_paused = choices::is_paused(db, request.user_id, application, since).await?;
             backchannel::insert(db, request).await?;
             if let Some(delivery) = &draft.delivery {
                 deliveries::insert(db, request, delivery).await?;
@@ -201,7 +209,7 @@ async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result
                 false => SubjectOutcome::Stored,
             })
         }
-        (ApprovalSubject::DeviceAuthorization { id, .. }, None, Some(draft))
+        (ApprovalSubject::DeviceAuthorization { id, .. }, (None, Some(draft), None))
             if *id == draft.request.id =>
         {
             let request = &draft.request;
@@ -210,6 +218,10 @@ async fn store_subject(db: &mut Connection, request: &ApprovalRequest) -> Result
                 return Ok(SubjectOutcome::NotOpen);
             }
             backchannel::insert(db, request).await?;
+            Ok(SubjectOutcome::Stored)
+        }
+        (ApprovalSubject::CallerCheck { id, .. }, (None, None, Some(check))) if *id == check.id => {
+            caller_checks::insert(db, check).await?;
             Ok(SubjectOutcome::Stored)
         }
         _ => Err(StoreError::Internal(
@@ -311,25 +323,27 @@ async fn insert(
 ) -> Result<(Option<String>, bool)> {
     let approval = &request.approval;
     let user = approval.user_id.filter(|_| is_sent);
-    let (login, action, backchannel) = match &approval.subject {
-        ApprovalSubject::SignIn(login) => (Some(login.to_string()), None, None),
-        ApprovalSubject::ProtectedAction { id, .. } => (None, Some(id.to_string()), None),
+    let (mut login, mut action, mut backchannel, mut caller_check) = (None, None, None, None);
+    match &approval.subject {
+        ApprovalSubject::SignIn(id) => login = Some(id.to_string()),
+        ApprovalSubject::ProtectedAction { id, .. } => action = Some(id.to_string()),
         ApprovalSubject::Backchannel { id, .. }
-        | ApprovalSubject::DeviceAuthorization { id, .. } => (None, None, Some(id.to_string())),
+        | ApprovalSubject::DeviceAuthorization { id, .. } => backchannel = Some(id.to_string()),
+        ApprovalSubject::CallerCheck { id, .. } => caller_check = Some(id.to_string()),
         // Its request adds it: see `second_approval`.
         ApprovalSubject::SecondApproval { .. } => {
             return Err(StoreError::Internal(
                 "a second approval was requested alone",
             ));
         }
-    };
+    }
     let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(
         "INSERT INTO approvals (id, login_id, action_approval_id, user_id, held_for, name_digest, number, prompt,
                                 requested_at, expires_at, attempts_left, state, application_id, scanned_by, kind,
-                                browser, named_user, without_binding, same_browser, backchannel_id)
+                                browser, named_user, without_binding, same_browser, backchannel_id, caller_check_id)
          SELECT $1, $2, $16, CASE WHEN recipient.is_held = 1 THEN NULL ELSE $3 END,
                 CASE WHEN recipient.is_held = 1 THEN $3 ELSE NULL END, $4, $5, $6, $7, $8, $9, 'requested', $10, $11,
-                $12, $13, $14, $15, $17, $18
+                $12, $13, $14, $15, $17, $18, $19
          FROM (SELECT CASE WHEN CAST($11 AS TEXT) IS NULL
                             AND EXISTS (SELECT 1 FROM approval_cooldowns AS pause
                                         WHERE pause.user_id = $3 AND pause.cooldown_until > $7) THEN 1
@@ -354,6 +368,7 @@ async fn insert(
     .bind(action)
     .bind(approval.is_same_browser)
     .bind(backchannel)
+    .bind(caller_check)
     .fetch_one(db)
     .await?;
     Ok((reached, held_for.is_some()))

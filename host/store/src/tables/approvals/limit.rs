@@ -31,6 +31,7 @@ pub(super) enum RequestLimit {
     TypedPerUser,
     KnownPerUser,
     Backchannel,
+    CallerCheck,
     Numbers,
 }
 
@@ -42,6 +43,7 @@ impl RequestLimit {
             Self::TypedPerUser => "60 unexpired requests of one user from unknown browsers",
             Self::KnownPerUser => "15 unexpired requests of one user from known browsers",
             Self::Backchannel => "oidc.backchannel.open_requests of one application for one user",
+            Self::CallerCheck => "one pending check of a caller for one user",
             Self::Numbers => "the matching numbers that no unexpired request has",
         }
     }
@@ -74,6 +76,13 @@ pub(super) fn free_number(
         if request.numbers.is_empty() {
             return Ok(None);
         }
+    }
+    let is_pending_check = |other: &UnexpiredRequest| {
+        other.is_kind(RequestKind::CallerCheck) && other.state == "requested"
+    };
+    // Otherwise the numbers of two help desks could be confused.
+    if request.kind == RequestKind::CallerCheck && unexpired.iter().any(is_pending_check) {
+        return Err(RequestLimit::CallerCheck);
     }
     if request.kind == RequestKind::Typed {
         let name = request.approval.name_digest.to_text();
@@ -161,8 +170,8 @@ fn has_backchannel_place(
 }
 
 /// Whether the user's devices have room for the request. A held request takes a place too, because it is sent later.
-/// QR sign-ins and protected actions always have a place. So do back-channel requests, whose applications have limits
-/// of their own.
+/// QR sign-ins and protected actions always have a place. So do back-channel requests and checks of callers, which have
+/// limits of their own.
 pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
     let (kinds, most) = match request.kind {
         RequestKind::Typed | RequestKind::StaleBrowser => (UNKNOWN, PENDING_TYPED),
@@ -172,9 +181,8 @@ pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest
         | RequestKind::Passkey
         | RequestKind::Backchannel
         | RequestKind::DeviceAuthorization
-        | RequestKind::SecondApproval => {
-            return true;
-        }
+        | RequestKind::SecondApproval
+        | RequestKind::CallerCheck => return true,
     };
     let user = request
         .approval
@@ -218,6 +226,10 @@ pub(super) fn replaced_requests(request: &ApprovalRequest) -> Option<(&'static s
         // No device receives a request for a passkey: see `passkey_sign_ins`.
         RequestKind::Passkey => None,
         // An application ends its request by letting it expire.
-        RequestKind::Backchannel | RequestKind::DeviceAuthorization | RequestKind::SecondApproval => None,
+        RequestKind::Backchannel
+        | RequestKind::DeviceAuthorization
+        | RequestKind::SecondApproval => None,
+        // A user has one at most.
+        RequestKind::CallerCheck => None,
     }
 }

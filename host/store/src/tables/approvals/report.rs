@@ -20,6 +20,7 @@ use assent_model::report::{NewReport, Report, ReportSettlement, ReportSubject};
 const SIGN_IN: &str = "sign-in";
 const ACTION: &str = "action";
 const BACKCHANNEL: &str = "backchannel";
+const CALLER_CHECK: &str = "caller-check";
 /// This text is greater than each id.
 const LAST_ID: &str = "g";
 
@@ -88,6 +89,7 @@ impl TryFrom<ReportRow> for Report {
                 subject: match row.kind.as_str() {
                     SIGN_IN => ReportSubject::SignIn(application),
                     ACTION => ReportSubject::Action,
+                    CALLER_CHECK => ReportSubject::CallerCheck,
                     BACKCHANNEL => ReportSubject::Backchannel(
                         application.ok_or(cell("application_id").unexpected())?,
                     ),
@@ -118,6 +120,7 @@ pub(crate) async fn insert(
     let (kind, application) = match &report.subject {
         ReportSubject::SignIn(application) => (SIGN_IN, application.as_ref()),
         ReportSubject::Action => (ACTION, None),
+        ReportSubject::CallerCheck => (CALLER_CHECK, None),
         ReportSubject::Backchannel(application) => (BACKCHANNEL, Some(application)),
     };
     sql::query(

@@ -8,6 +8,7 @@ use assent_model::approval::{Approval, MatchingNumber, RequestKind};
 use assent_model::audit::Entry;
 use assent_model::backchannel::BackchannelRequest;
 use assent_model::backchannel_delivery::NewResultDelivery;
+use assent_model::caller_check::CallerCheck;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::secret::Digest;
@@ -21,6 +22,8 @@ pub struct ApprovalRequest {
     pub action: Option<ActionApproval>,
     /// The back-channel request with its limits; `None` for another subject.
     pub backchannel: Option<BackchannelDraft>,
+    /// The check of a caller; `None` for another subject.
+    pub caller_check: Option<CallerCheck>,
     /// The target user of the protected action, as named in its summary.
     pub target: Option<UserGuard>,
     /// The user of the name, even if the request is not sent.

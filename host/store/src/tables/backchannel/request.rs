@@ -8,7 +8,6 @@ use assent_model::approval::ApprovalSubject;
 use assent_model::backchannel::{
     BackchannelBinding, BackchannelRequest, BindingMessage, FirstApprover, SecondApprovers,
 };
-use assent_model::clock::Timestamp;
 use assent_model::device_authorization::{EnteredCode, UserCode};
 use assent_model::id::{BackchannelRequestId, Did, UserId};
 use assent_model::scope::Scopes;
@@ -170,33 +169,6 @@ pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) ->
     .execute(db)
     .await?;
     Ok(())
-}
-
-/// The most requests of an application that a user has not answered within the pause after a denial.
-const MOST_UNANSWERED: i64 = 5;
-
-/// Whether no device of the user receives further requests of this application. At `since` or later the user denied or
-/// reported one, or left several without an answer. The user is locked, so each instance counts the same requests.
-pub(crate) async fn is_paused(
-    db: &mut Connection,
-    user: UserId,
-    application: &Did,
-    since: Timestamp,
-) -> Result<bool> {
-    // A decision is not later than the expiry, which the index has.
-    let (refused, unanswered): (i64, i64) = sql::query_as(
-        "SELECT COUNT(CASE WHEN decided_at >= $3 AND (state IN ('denied', 'reported') OR reported = 1) THEN 1 END),
-                COUNT(CASE WHEN requested_at >= $3 AND device_id IS NULL
-                            AND (user_id IS NOT NULL OR held_for IS NOT NULL) THEN 1 END)
-         FROM approvals
-         WHERE named_user = $1 AND expires_at >= $3 AND kind = 'backchannel' AND application_id = $2",
-    )
-    .bind(user.to_string())
-    .bind(application.to_string())
-    .bind(since.millis())
-    .fetch_one(db)
-    .await?;
-    Ok(refused > 0 || unanswered >= MOST_UNANSWERED)
 }
 
 impl Store {

@@ -167,10 +167,10 @@ async fn end(
     now: Timestamp,
 ) -> Result<()> {
     let ended: Vec<(String, Option<String>)> = sql::query_as(statement)
-    .bind(subject.to_owned())
-    .bind(now.millis())
-    .fetch_all(&mut *db)
-    .await?;
+        .bind(subject.to_owned())
+        .bind(now.millis())
+        .fetch_all(&mut *db)
+        .await?;
     for (id, user) in ended {
         delivery::approval_ended(db, &id).await?;
         if let Some(user) = user {

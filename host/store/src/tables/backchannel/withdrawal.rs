@@ -22,7 +22,8 @@ macro_rules! is_unclaimed {
 }
 pub(crate) use is_unclaimed;
 
-/// The rows that a statement withdrew: each approval with its user, if devices received it.
+/// The rows that a statement withdrew: each approval with its user, if devices received it. A request that expired
+/// before stays as it is.
 type Withdrawn = Vec<(String, Option<String>)>;
 
 impl Store {
@@ -36,6 +37,11 @@ impl Store {
     ) -> Result<bool> {
         self.write((), move |db, ()| {
             Box::pin(async move {
+                // A concurrent claim waits, and then finds the withdrawal, or came first. It locks in this order, too.
+                sql::query("UPDATE approvals SET state = state WHERE backchannel_id = $1")
+                    .bind(id.to_string())
+                    .execute(&mut *db)
+                    .await?;
                 let withdrawn = sql::query(
                     "UPDATE backchannel_requests SET claimed_at = $2 WHERE id = $1 AND claimed_at IS NULL",
                 )
@@ -46,16 +52,18 @@ impl Store {
                 if withdrawn == 0 {
                     return Ok(false);
                 }
-                let pending: Withdrawn = sql::query_as(
+                // An approval without tokens must not look like one with tokens in the lists of requests.
+                let ended: Withdrawn = sql::query_as(
                     "UPDATE approvals SET state = 'cancelled', decided_at = $2, held_for = NULL
-                     WHERE backchannel_id = $1 AND state = 'requested' RETURNING id, user_id",
+                     WHERE backchannel_id = $1 AND (state = 'requested' AND expires_at > $2 OR state = 'approved')
+                     RETURNING id, user_id",
                 )
                 .bind(id.to_string())
                 .bind(now.millis())
                 .fetch_all(&mut *db)
                 .await?;
                 second_approval::end_of(db, &id.to_string(), now).await?;
-                notify(db, pending, now).await?;
+                notify(db, ended, now).await?;
                 Ok(true)
             })
         })
@@ -67,7 +75,8 @@ impl Store {
 pub(crate) async fn withdraw_of(db: &mut Connection, user: UserId, now: Timestamp) -> Result<()> {
     let withdrawn: Withdrawn = sql::query_as(concat!(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2, held_for = NULL
-         WHERE (user_id = $1 OR held_for = $1) AND kind = 'backchannel' AND (state = 'requested' OR ",
+         WHERE (user_id = $1 OR held_for = $1) AND kind = 'backchannel'
+           AND (state = 'requested' AND expires_at > $2 OR ",
         is_unclaimed!(),
         ") RETURNING id, user_id"
     ))
@@ -88,7 +97,7 @@ pub(crate) async fn withdraw_in(
     let withdrawn: Withdrawn = sql::query_as(concat!(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $3, held_for = NULL
          WHERE (user_id = $1 OR held_for = $1) AND application_id = $2 AND kind = 'backchannel'
-           AND (state = 'requested' OR ",
+           AND (state = 'requested' AND expires_at > $3 OR ",
         is_unclaimed!(),
         ") RETURNING id, user_id"
     ))
@@ -111,7 +120,7 @@ pub(crate) async fn withdraw_pending(
     let withdrawn: Withdrawn = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $3, held_for = NULL
          WHERE (user_id = $1 OR held_for = $1) AND application_id = $2 AND kind = 'backchannel'
-           AND state = 'requested' RETURNING id, user_id",
+           AND state = 'requested' AND expires_at > $3 RETURNING id, user_id",
     )
     .bind(user.to_owned())
     .bind(application.to_owned())

@@ -35,6 +35,8 @@ pub struct OpenSession {
     pub is_test_sign_in: bool,
     /// When it last admitted the user to an application without a new sign-in.
     pub used_at: Option<Timestamp>,
+    /// Whether an application's request without a browser, or the code of a device, began it. No browser has its cookie.
+    pub without_browser: bool,
     /// The location of its browser at that time, if it is known.
     pub from: Origin,
     /// The names of the applications that the user used in it.
@@ -51,6 +53,7 @@ crate::engine::sql::row! {
         used_at: Option<i64>,
         ip_address: Option<String>,
         browser: Option<String>,
+        without_browser: i64,
     }
 }
 
@@ -59,7 +62,7 @@ impl Store {
     pub async fn open_sessions_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenSession>> {
         let rows: Vec<OpenSessionRow> = sql::query_as(
             "SELECT sessions.id, sid, auth_time, sessions.expires_at, test_sign_ins.id AS test_sign_in, used_at,
-                    ip_address, sessions.browser
+                    ip_address, sessions.browser, without_browser
              FROM sessions LEFT JOIN test_sign_ins ON test_sign_ins.created_session = sessions.id
              WHERE sessions.user_id = $1 AND ended_at IS NULL AND sessions.expires_at > $2
              ORDER BY sessions.id DESC LIMIT $3",
@@ -98,6 +101,7 @@ impl Store {
                     expires_at: moment(row.expires_at),
                     is_test_sign_in: row.test_sign_in.is_some(),
                     used_at: row.used_at.map(moment),
+                    without_browser: row.without_browser != 0,
                     from: Origin {
                         address,
                         browser: row.browser,

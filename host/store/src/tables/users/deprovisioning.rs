@@ -277,6 +277,10 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
         "DELETE FROM reports WHERE user_id = $1",
         "DELETE FROM approval_subjects WHERE subject = $1",
         "DELETE FROM consents WHERE user_id = $1",
+        "DELETE FROM backchannel_requests WHERE user_id = $1",
+        "DELETE FROM backchannel_choices WHERE user_id = $1",
+        // The device of another user showed the name of an erased administrator.
+        "DELETE FROM caller_checks WHERE user_id = $1 OR asked_by_kind = 'user' AND asked_by = $1",
         "DELETE FROM group_members WHERE user_id = $1",
         "DELETE FROM sessions WHERE user_id = $1",
         "DELETE FROM last_sign_ins WHERE user_id = $1",

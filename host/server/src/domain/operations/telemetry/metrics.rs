@@ -79,6 +79,7 @@ pub struct ApprovalMetrics {
     actions: SubjectMetrics,
     backchannel: SubjectMetrics,
     device_authorizations: SubjectMetrics,
+    caller_checks: SubjectMetrics,
 }
 
 impl ApprovalMetrics {
@@ -90,6 +91,7 @@ impl ApprovalMetrics {
                 &self.backchannel
             }
             ApprovalSubject::DeviceAuthorization { .. } => &self.device_authorizations,
+            ApprovalSubject::CallerCheck { .. } => &self.caller_checks,
         }
     }
 
@@ -115,6 +117,7 @@ impl ApprovalMetrics {
             ("protected_action", &self.actions),
             ("backchannel", &self.backchannel),
             ("device_authorization", &self.device_authorizations),
+            ("caller_check", &self.caller_checks),
         ];
         let label = |subject: &str| ("subject", subject.to_owned());
         let requested = subjects.map(|(subject, metrics)| {

@@ -31,6 +31,11 @@ const NAMED_APPROVALS: Rate = Rate {
     per_minute: 2,
     burst: 10,
 };
+/// The rate limit of checks whether one user is on the phone.
+const CALLER_CHECKS: Rate = Rate {
+    per_minute: 2,
+    burst: 5,
+};
 /// The rate limit of requests of one network for logos of applications. A page may show fifty, and browsers cache them.
 const LOGOS: Rate = Rate {
     per_minute: 12_000,
@@ -86,6 +91,8 @@ pub struct RateLimiters {
     pub actions_per_device: Limit<DeviceId>,
     /// Approval requests to one administrator by callers with a token.
     pub named_approvals: Limit<UserId>,
+    /// Checks whether one user is on the phone.
+    pub caller_checks_per_user: Limit<UserId>,
     /// Renamings of a user's devices by one device.
     pub renames_per_device: Limit<DeviceId>,
     /// Updates of one application by its registration.
@@ -166,6 +173,7 @@ impl RateLimiters {
             prompts_from_known_browsers: Limit::new("prompts_per_user", settings.prompts_per_user),
             actions_per_device: Limit::new("actions_per_device", settings.actions_per_device),
             named_approvals: Limit::new("named_approvals", NAMED_APPROVALS),
+            caller_checks_per_user: Limit::new("caller_checks_per_user", CALLER_CHECKS),
             renames_per_device: Limit::per_hour("renames_per_device", RENAMES_PER_HOUR),
             registration_updates: Limit::per_hour(
                 "registration_updates",
@@ -238,6 +246,7 @@ impl RateLimiters {
             self.prompts_from_known_browsers.rejections(),
             self.actions_per_device.rejections(),
             self.named_approvals.rejections(),
+            self.caller_checks_per_user.rejections(),
             self.renames_per_device.rejections(),
             self.registration_updates.rejections(),
             self.registrations_per_token.rejections(),

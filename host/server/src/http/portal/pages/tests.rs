@@ -104,6 +104,7 @@ fn sessions() -> SessionsPage {
     let session = |here, known: Option<Message>| SessionCard {
         browser: known.clone(),
         place: known,
+        without_browser: false,
         here,
         begun: when(),
         used: here.then(when),
@@ -114,9 +115,66 @@ fn sessions() -> SessionsPage {
     SessionsPage {
         layout: Layout::default(),
         frame: frame(Tab::Sessions),
-        sessions: vec![session(true, Some(message())), session(false, None)],
+        sessions: vec![
+            session(true, Some(message())),
+            session(false, None),
+            SessionCard {
+                without_browser: true,
+                ..session(false, None)
+            },
+        ],
         end_others: Some(form()),
         end_all: form(),
+    }
+}
+
+fn requests() -> RequestsPage {
+    let requester = |stopped_since, paused_until| RequesterCard {
+        name: text(),
+        stopped_since,
+        paused_until,
+        stop: Some(form()),
+        permit: Some(form()),
+    };
+    let row = |tone, message: Option<String>, decided: Option<PageTime>| RequestRow {
+        tone,
+        application: text(),
+        device: message.clone(),
+        message,
+        outcome: self::message(),
+        when: when(),
+        decided,
+        scopes: vec![self::message()],
+    };
+    RequestsPage {
+        layout: Layout::default(),
+        frame: frame(Tab::Requests),
+        paused: Some(PausedRequests {
+            until: when(),
+            lift: form(),
+        }),
+        applications: vec![
+            requester(None, None),
+            requester(Some(when()), None),
+            requester(None, Some((self::message(), when()))),
+        ],
+        rows: vec![
+            row(Tone::Good, Some(text()), Some(when())),
+            row(Tone::Calm, None, None),
+        ],
+        older: Some("/requests?before=1".to_owned()),
+        first: false,
+    }
+}
+
+fn no_requests() -> RequestsPage {
+    RequestsPage {
+        paused: None,
+        applications: Vec::new(),
+        rows: Vec::new(),
+        older: None,
+        first: true,
+        ..requests()
     }
 }
 
@@ -319,6 +377,8 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
         },
         consents(false),
         consents(true),
+        requests(),
+        no_requests(),
         activity(),
         ActivityPage {
             rows: Vec::new(),
