@@ -94,7 +94,7 @@ pub enum ApprovalSubject {
         /// The scopes to which an approval consents.
         scopes: Scopes,
     },
-    /// The second approval of a back-channel request (four eyes). The device of the second person shows and signs for
+    /// The second approval of a back-channel request (four eyes). The device of the second approver shows and signs for
     /// whom the application asks, and what that user is asked, but not what that user decided.
     SecondApproval {
         /// The id of the back-channel request.
@@ -292,7 +292,7 @@ impl Approval {
     }
 
     /// Whether only an approval with the passkey of a device counts. Digits to type are for the user of the application
-    /// only, so a second person uses a passkey instead.
+    /// only, so a second approver uses a passkey instead.
     pub const fn needs_passkey(&self) -> bool {
         matches!(
             self.subject,

@@ -54,12 +54,12 @@ pub struct SecondApprovers {
     pub first: FirstApprover,
 }
 
-/// The user for whom an application asks, as the device of the second person names the user.
+/// The user for whom an application asks, as the device of the second approver names the user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstApprover {
     /// The user.
     pub user: UserId,
-    /// The name at the time of the request. The second person sees and signs it.
+    /// The name at the time of the request. The second approver sees and signs it.
     pub account: String,
 }
 

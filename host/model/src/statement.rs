@@ -109,7 +109,7 @@ pub enum StatementSubject<'a> {
     },
     /// The second approval of a back-channel request of an application.
     SecondApproval {
-        /// The account for which the application asks. That of the statement is the own one of the second person.
+        /// The account for which the application asks. That of the statement is the own one of the second approver.
         first: &'a str,
         /// The binding message; empty if the request has none.
         message: &'a str,
@@ -130,10 +130,10 @@ pub enum Binding<'a> {
 }
 
 impl ApprovalStatement<'_> {
-    /// Returns the text to sign. The texts for a sign-in, a protected action, a back-channel request, its second approval,
-    /// a device authorization and the check of a caller always differ, and a text without a number from one with a
-    /// number. Each authorization detail has a line. A report ("This was not me") has its own text, without a number, a
-    /// subject and details.
+    /// Returns the text to sign. The texts for a sign-in, a protected action, a back-channel request, its second
+    /// approval, a device authorization and the check of a caller always differ, and a text without a number from one
+    /// with a number. Each authorization detail has a line. A report ("This was not me") has its own text, without a
+    /// number, a subject and details.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", json_string(self.issuer)),

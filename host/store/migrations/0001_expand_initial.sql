@@ -548,7 +548,7 @@ CREATE TABLE backchannel_requests (
     -- The code of a device that the user entered, and when the device asked; NULL if the application asked for the user.
     user_code       TEXT,
     asked_at        BIGINT,
-    -- The group of which a member must approve beside the user, and JSON: the user as the second person sees the user. NULL if
+    -- The group of which a member must approve beside the user, and JSON: the user as the second approver sees the user. NULL if
     -- nobody must. The id refers to no row: without the group nobody can approve.
     second_group    TEXT,
     second_for      TEXT,

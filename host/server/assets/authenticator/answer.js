@@ -104,8 +104,8 @@ export function takeRequests(account, listed, skew) {
       : administrator
         ? text('app-caller-check-title', { administrator, application: application.name })
         : text('app-request-arrived', { application: application.name, account: name });
-    const spoken = second ? text('app-second-arrived', { application: application.name, account: second.for }) : arrived;
-    say(request.action ?? spoken);
+    const spoken = second && text('app-second-arrived', { application: application.name, account: second.for });
+    say(request.action ?? spoken ?? arrived);
   }
   const isChanged = fresh.length > 0 || ended.length > 0;
   return { focus: result ?? (isChanged ? focusForOpen(focused) : undefined), isFresh: fresh.length > 0 };

@@ -13,7 +13,7 @@ use assent_model::authorization_details::requested::{
 pub(super) struct CheckedDetails {
     /// The details.
     pub(super) details: AuthorizationDetails,
-    /// The elements that a second person must approve too.
+    /// The elements that a second approver must approve too.
     pub(super) second: Vec<SecondDemand>,
 }
 

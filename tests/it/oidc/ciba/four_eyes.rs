@@ -1,4 +1,4 @@
-//! Four eyes: a second person approves a back-channel request, too.
+//! Four eyes: a second approver approves a back-channel request, too.
 
 use assent::authenticator::enrolled::PendingRequest;
 use assent_model::receipt::content::{ReceiptAnswer, ReceiptSubject};
@@ -123,7 +123,7 @@ async fn tokens_follow_only_after_both_approved_in_either_order(database: Databa
     // The session is Ada's only, and the entries name both.
     let signed_in = entries(&fixture.host, "event=sign-in.completed").await;
     for entry in signed_in {
-        assert_eq!(entry["user"]["id"], id(&ada.user), "{entry}");
+        assert_eq!(entry["user_id"], id(&ada.user), "{entry}");
         assert_eq!(entry["detail"]["second_approval_by"], id(&grace.user));
     }
     let path = format!("event=sign-in.approved&user={}", id(&grace.user));
@@ -134,7 +134,7 @@ async fn tokens_follow_only_after_both_approved_in_either_order(database: Databa
     }
 }
 
-/// The second person sees what Ada is asked, and for whom it is, and signs it.
+/// The second approver sees what Ada is asked, and for whom it is, and signs it.
 #[tokio::test]
 async fn the_second_person_sees_and_signs_for_whom_it_is() {
     let fixture = Fixture::new(Database::Sqlite).await;
@@ -181,7 +181,7 @@ async fn a_denial_of_either_denies(database: Database) {
     let fixture = Fixture::new(database).await;
     let Fixture { ada, .. } = &fixture;
     let (grace, hedy) = (fixture.member("grace").await, fixture.member("hedy").await);
-    // The second person denies, before and after Ada approved.
+    // The second approver denies, before and after Ada approved.
     for ada_first in [false, true] {
         let auth_req_id = fixture.asked().await;
         let own = pending(&ada.device).await;
@@ -200,7 +200,7 @@ async fn a_denial_of_either_denies(database: Database) {
         }
         assert!(ada.device.decide(&own, Some("")).await.is_err());
     }
-    // Ada denies after the second person approved. A further denial pauses the application for Ada.
+    // Ada denies after the second approver approved. A further denial pauses the application for Ada.
     let auth_req_id = fixture.asked().await;
     let second = pending(&grace.device).await;
     assert_eq!(grace.device.approve(&second, "").await, "approved");
@@ -399,7 +399,7 @@ async fn a_withdrawn_request_disappears_from_both() {
     }
 }
 
-/// Digits to type are those of the application in front of Ada, so the second person needs a passkey.
+/// Digits to type are those of the application in front of Ada, so the second approver needs a passkey.
 #[tokio::test]
 async fn without_a_message_to_compare_the_second_person_needs_a_passkey() {
     let fixture = Fixture::new(Database::Sqlite).await;

@@ -323,7 +323,9 @@ const backchannelRequests = () =>
     text('second_approver_group', 'Group of those who approve, too', {
       none: null,
       mono: true,
-      hint: 'The id of a group, which the address of its page has. A member of it must approve each request as well (four eyes).',
+      hint:
+        'The id of a group, which the address of its page has. A member of it must approve each request as well ' +
+        '(four eyes).',
     }),
   );
 

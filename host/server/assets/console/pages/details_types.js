@@ -107,7 +107,9 @@ const content = () => [
     'Only requests without a browser (CIBA) can have it. The application may name a group for all of its requests.',
     text('second', 'Group of those who approve, too', {
       mono: true,
-      hint: 'The id of a group, which the address of its page has. A member of it must approve each request as well (four eyes).',
+      hint:
+        'The id of a group, which the address of its page has. A member of it must approve each request as well ' +
+        '(four eyes).',
     }),
   ),
 ];

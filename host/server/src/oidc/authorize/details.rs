@@ -9,8 +9,8 @@ use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::authorization_details::requested::AuthorizationDetails;
 
-/// Reads and checks the parameter. A browser cannot wait for a second person, so a type that needs the approval of one
-/// is rejected.
+/// Reads and checks the parameter. A browser cannot wait for a second approver, so a type that needs the approval of
+/// one is rejected.
 ///
 /// # Errors
 /// If the database fails. The inner error is for the application.

@@ -440,7 +440,7 @@ pub(in crate::oidc) async fn issue_again(
     let is_offline = request.scopes.has(Scope::OfflineAccess);
     let tokens = FirstTokens {
         approval,
-        // The grant counts from the claim on, whatever became of the second person.
+        // The grant counts from the claim on, whatever became of the second approver.
         second: services
             .store
             .counted_second(request)

@@ -36,8 +36,8 @@ macro_rules! second_counts {
 }
 pub(crate) use second_counts;
 
-/// The condition under which the answer of a second person counts, if `approvals` is the row of one: the user is another
-/// one and a member of the group, and the request has not ended.
+/// The condition under which the answer of a second approver counts, if `approvals` is the row of one: the user is
+/// another one and a member of the group, and the request has not ended.
 pub(crate) const MAY_DECIDE: &str = "(approvals.second_of IS NULL
       OR EXISTS (SELECT 1 FROM backchannel_requests AS asked
                  JOIN approvals AS own ON own.backchannel_id = asked.id
@@ -103,7 +103,8 @@ async fn insert(
         "INSERT INTO approvals (id, second_of, user_id, held_for, name_digest, prompt, requested_at, expires_at,
                                 attempts_left, state, application_id, kind, browser, named_user)
          SELECT $1, $2, CASE WHEN recipient.is_held = 1 THEN NULL ELSE $3 END,
-                CASE WHEN recipient.is_held = 1 THEN $3 ELSE NULL END, $4, $5, $6, $7, $8, 'requested', $9, $10, $11, $12
+                CASE WHEN recipient.is_held = 1 THEN $3 ELSE NULL END, $4, $5, $6, $7, $8, 'requested', $9, $10, $11,
+                $12
          FROM (SELECT CASE WHEN EXISTS (SELECT 1 FROM approval_cooldowns AS pause
                                         WHERE pause.user_id = $3 AND pause.cooldown_until > $6) THEN 1
                            ELSE 0 END AS is_held) AS recipient
@@ -181,8 +182,8 @@ async fn end(
     Ok(())
 }
 
-/// Ends the requests that the answer of a second person makes useless: those to the other users who could have given it,
-/// and, without an approval, that to the request's own user. The request is locked.
+/// Ends the requests that the answer of a second approver makes useless: those to the other users who could have given
+/// it, and, without an approval, that to the request's own user. The request is locked.
 pub(crate) async fn answered(
     db: &mut Connection,
     second: ApprovalId,
@@ -258,9 +259,9 @@ impl Store {
         .collect()
     }
 
-    /// The approval of a back-channel request, as the application may see it. If a second person must approve too, it is
-    /// approved only after both did, and denied after one of them denied. A second approval that does not count any more
-    /// leaves it pending until its expiry.
+    /// The approval of a back-channel request, as the application may see it. If a second approver must approve too, it
+    /// is approved only after both did, and denied after one of them denied. A second approval that does not count any
+    /// more leaves it pending until its expiry.
     pub async fn approval_of_request(
         &self,
         request: &BackchannelRequest,
