@@ -6,9 +6,13 @@ use assent_model::receipt::verification::Proof;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 use super::{ask, asked, pending, poll, poll_error, post, start};
-use crate::harness::{Database, Device, Respond, TestHost, TestUser, Text, http_client, id};
+use crate::harness::{
+    Database, Device, Respond, Run, TestHost, TestUser, Text, binary, http_client, id, temp_folder,
+    write_file,
+};
 use crate::lifecycle::entries;
 use crate::oidc::authorization_details::{TYPE, payment, payment_type, permit, refusal, text};
 use crate::receipts::{key_document, verify};
@@ -499,6 +503,18 @@ async fn both_receipts_verify_and_the_second_names_the_first(database: Database)
         };
         let names_first = statement.contains("\nfor: \"ada\"\n");
         assert_eq!(names_first, kind == ReceiptSubject::SecondApproval);
+        let folder = temp_folder();
+        write_file(folder.path().join("receipt"), receipt.text());
+        write_file(folder.path().join("keys.json"), keys.to_string());
+        let mut command = Command::new(binary("assent"));
+        command
+            .args(["receipts", "verify", "receipt", "--keys", "keys.json"])
+            .current_dir(folder.path());
+        let output = command.finish().await;
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        let headline = "A second approval of a back-channel request, approved by a device.";
+        assert_eq!(printed.contains(headline), names_first, "{printed}");
     }
     // The text of the second one has Ada's name, so the erasure of Ada deletes it.
     host.erase_user(&format!("/users/{}", id(&ada.user))).await;
