@@ -12,7 +12,7 @@ pub struct CallerCheck {
     pub id: CallerCheckId,
     /// The user who is said to call.
     pub user: UserId,
-    /// Who asks. Nobody else can read the number.
+    /// The actor that asks. No other can read the number.
     pub asked_by: Actor,
     /// The name of the administrator, as the device shows and signs it.
     pub administrator: String,

@@ -200,7 +200,7 @@ async fn the_helper_sees_denials_reports_wrong_numbers_and_expiry(database: Data
     }
 }
 
-/// Two help desks never read out two numbers at once, and nobody asks a user again and again.
+/// Two help desks never read out two numbers at once, and no administrator asks a user again and again.
 #[both_databases]
 async fn one_check_of_a_user_waits_at_a_time_and_checks_have_a_limit(database: Database) {
     let (host, ada) = TestHost::start_on(database).await.with_ada().await;

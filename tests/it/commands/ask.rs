@@ -117,7 +117,7 @@ async fn an_approval_exits_with_0_and_has_a_receipt() {
     let verified = assent(host.folder(), &arguments).await;
     assert_eq!(verified.status.code(), Some(0), "{verified:?}");
 
-    // The receipt is not written over another file, and nobody is asked for nothing.
+    // The receipt is not written over another file, and no user is asked for nothing.
     let again = ask(host.folder(), &["--receipt", "deploy.jws"]).await;
     assert_eq!(again.status.code(), Some(3), "{again:?}");
     assert!(err(&again).contains("the file exists"), "{again:?}");

@@ -126,7 +126,7 @@ fn expected(issuer: &str) -> Value {
     let backchannel = json!({
         "receipts_endpoint": format!("{issuer}/receipts"),
         "backchannel_authentication_endpoint": format!("{issuer}/backchannel"),
-        "backchannel_token_delivery_modes_supported": ["poll"],
+        "backchannel_token_delivery_modes_supported": ["poll", "ping"],
         "backchannel_authentication_request_signing_alg_values_supported": [
             "RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA",
         ],

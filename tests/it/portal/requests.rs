@@ -1,4 +1,4 @@
-//! The applications that may ask a user without a browser: what they asked, and how the user stops them.
+//! The applications that may ask a user without a browser: their requests, and the stop by the user.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -75,7 +75,7 @@ async fn a_user_sees_who_may_ask_and_what_they_asked(database: Database) {
     ] {
         assert!(page.body.contains(expected), "{expected}: {}", page.body);
     }
-    // Nobody else sees it.
+    // No other user sees it.
     let bob = host
         .user_with_account("bob", host.web_application().await)
         .await;

@@ -53,7 +53,7 @@ pub(super) enum AuthenticatorCommand {
         #[arg(long)]
         approve: bool,
         /// The message that the application shows. A request with another message is not approved.
-        #[arg(long, value_name = "TEXT", requires = "approve")]
+        #[arg(long, value_name = "TEXT", conflicts_with_all = ["number", "deny", "report"])]
         message: Option<String>,
         /// Deny.
         #[arg(long)]
@@ -195,7 +195,7 @@ fn print_details(request: &PendingRequest) {
     }
 }
 
-/// Prints the outcome of a decision, with what it was about, and the details of the request.
+/// Prints the outcome of a decision, with its subject and the details of the request.
 fn print_outcome(request: &PendingRequest, outcome: &str) {
     let PendingRequest {
         account,

@@ -2,7 +2,7 @@
 
 use url::{Host, Url};
 
-/// Whether nobody on the way can read or change what is sent: the address has https, or is this machine.
+/// Whether no other machine on the way can read or change the requests: the address has https, or is this machine.
 pub(super) fn is_trusted(url: &Url) -> bool {
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

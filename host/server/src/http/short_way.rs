@@ -102,7 +102,7 @@ impl Call {
         response
     }
 
-    async fn within_bounds(self, services: &Arc<Services>, request: Request) -> Response {
+    async fn within_bounds(self, services: &Arc<Services>, mut request: Request) -> Response {
         if let Some(rejection) = refusals::rejection_of_head(&request) {
             return rejection;
         }
@@ -114,6 +114,8 @@ impl Call {
             return admission::overload_response(request.uri());
         }
         let admitted = Arc::new(services.admission.enter(class));
+        // A token request may wait for a decision.
+        request.extensions_mut().insert(Arc::clone(&admitted));
         let request = match self {
             Self::UserInfo | Self::Authorization | Self::SignOn => {
                 admitted.begin();

@@ -250,7 +250,7 @@ async fn recent_errors(host: &TestHost, application: &Application) -> Vec<Value>
     errors
 }
 
-/// Concurrent polls of an approved request call the plugins a few times at once. The others are told to slow down.
+/// Concurrent polls of an approved request call the plugins a few times at once. The others must slow down.
 #[tokio::test]
 async fn concurrent_claims_have_a_bound() {
     let (host, ada) = start(Database::Sqlite).await;

@@ -76,7 +76,7 @@ async fn fapi_ciba_id1_user_rejects_authentication_ping(database: Database) {
     );
 }
 
-/// So is the expiry of a request that nobody answers.
+/// So is the expiry of a request without an answer.
 #[both_databases]
 async fn fapi_ciba_id1_auth_req_id_expired_ping(database: Database) {
     let mut it = Fixture::on(database, "ping", "200").await;

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::{approved, codes, entered, entry_error, permit, poll, poll_error, start};
-use crate::harness::{Browser, Database, HostOptions, id};
+use crate::harness::{Browser, Database, HostOptions, Text, id};
 use crate::oidc::ciba;
 
 #[both_databases]
@@ -193,7 +193,9 @@ async fn concurrent_entries_and_claims_on_two_instances_have_one_winner() {
     assert_eq!(won.len(), 1, "{won:?}");
     for (status, answer) in lost {
         assert_eq!(status, StatusCode::BAD_REQUEST, "{answer}");
-        assert_eq!(answer["error"], "invalid_grant");
+        // Some arrive while others are under way.
+        let expected = ["invalid_grant", "slow_down"];
+        assert!(expected.contains(&answer["error"].text()), "{answer}");
     }
     let mut connection = host.connection().await;
     let query = "SELECT (SELECT COUNT(*) FROM sessions), (SELECT COUNT(*) FROM token_families)";

@@ -108,9 +108,7 @@ export async function keys({ may, reload }) {
             {
               label: 'Actions',
               cell: (/** @type {Schema<'SigningKey'>} */ row) =>
-                isRevocable(row)
-                  ? button('Revoke', () => revoke(row), 'danger')
-                  : '',
+                isRevocable(row) ? button('Revoke', () => revoke(row), 'danger') : '',
             },
           ]
         : []),

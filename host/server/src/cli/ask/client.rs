@@ -166,7 +166,7 @@ pub(super) enum Poll {
     Approved(Approval),
     /// The user denied, or may not use the application.
     Denied,
-    /// Nobody answered in time.
+    /// No answer arrived in time.
     Expired,
 }
 

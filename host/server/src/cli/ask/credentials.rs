@@ -36,7 +36,7 @@ struct CredentialsFile {
 }
 
 impl Credentials {
-    /// Reads a file. The permissions are those of the opened file, so that nobody can exchange it in between.
+    /// Reads a file. The permissions are those of the opened file, so that no other process can exchange it in between.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let name = || path.display().to_string();
         let file = File::open(path).with_context(name)?;

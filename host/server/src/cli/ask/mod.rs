@@ -182,7 +182,7 @@ async fn ask(arguments: &Ask) -> anyhow::Result<Outcome> {
         Ok(Ended::Approved(approval)) => approval,
         Ok(Ended::Otherwise(outcome)) => return Ok(outcome),
         Err(error) => {
-            // The user should not answer a request that nobody waits for.
+            // The user should not answer a request whose answer is not needed.
             let _ = client.withdraw(&request).await;
             return Err(error);
         }

@@ -1,5 +1,5 @@
 //! Checks of callers: an administrator asks the devices of a user whether the user is on the phone. The check grants
-//! nothing to anybody: its approval belongs to no sign-in, and the administrator receives only the answer.
+//! nothing to the administrator: its approval belongs to no sign-in, and the administrator receives only the answer.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -42,7 +42,7 @@ pub enum CallerCheckState {
     Approved,
     /// The user denied.
     Denied,
-    /// The user reported the request: somebody else calls in the name of the user.
+    /// The user reported the request: another caller uses the name of the user.
     Reported,
     /// The user typed a wrong number too often.
     NumberMismatch,

@@ -76,7 +76,7 @@ impl From<ShownCallerCheck> for CallerCheckView {
 /// Ask the phone of a user whether the user is on the line.
 ///
 /// The device shows the name of the administrator and of this server's operator. Read the number aloud: the caller
-/// types it, so that nobody approves by habit. One check of a user waits at a time. The result is in the audit log.
+/// types it, so that no user approves by habit. One check of a user waits at a time. The result is in the audit log.
 #[utoipa::path(
     post,
     path = "/users/{id}/caller-checks",

@@ -515,7 +515,7 @@ pub struct ConsentsPage {
     pub withdrawn: Option<Withdrawn>,
 }
 
-/// The page of the applications that may ask the user without a browser, and of what they asked.
+/// The page of the applications that may ask the user without a browser, and of their requests.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/requests.html")]
 pub struct RequestsPage {
