@@ -248,3 +248,20 @@ test('the text of a sign-in on another device has its code, its time and each pe
     'number: ""',
   ]);
 });
+
+test('the text of a second approval names the account for which the application asks', () => {
+  const second = { for: 'ada', message: 'Order 42', scopes: ['See your name'], passkey: false };
+  const request = { ...REQUEST, account: 'grace', place: '', browser: '', second_approval: second };
+  const answer = { issuer: ISSUER, device: 'd1', request, decision: 'approve', number: '' };
+  const signed = canonical.approvalText(answer).split('\n');
+  assert.equal(signed[0], 'assent-second-approval-v1');
+  assert.equal(signed[6], 'account: "grace"');
+  assert.deepEqual(signed.slice(9), [
+    `expires: ${REQUEST.expires_at}`,
+    'for: "ada"',
+    'message: "Order 42"',
+    'scope: "See your name"',
+    'decision: "approve"',
+    'number: ""',
+  ]);
+});

@@ -14,7 +14,7 @@ use crate::client_algorithm::ClientAlgorithm;
 use crate::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use crate::client_secret::ClientSecrets;
 use crate::clock::Timestamp;
-use crate::id::Did;
+use crate::id::{Did, GroupId};
 use crate::key::SigningAlgorithm;
 use crate::redirect::RedirectUri;
 use crate::saml::ServiceProvider;
@@ -392,6 +392,9 @@ pub struct OidcSettings {
     /// The longest expiry that its back-channel requests may ask for.
     #[serde(default, skip_serializing_if = "LongestExpiry::is_default")]
     pub backchannel_longest_expiry: LongestExpiry,
+    /// The group of which a member must approve each of its back-channel requests, beside the user (four eyes).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_approver_group: Option<GroupId>,
     /// The only algorithm of its assertions with a key; `None`: each supported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assertion_algorithm: Option<ClientAlgorithm>,
@@ -475,6 +478,7 @@ impl OidcSettings {
             backchannel_request_algorithm: None,
             backchannel_binding: BackchannelBinding::default(),
             backchannel_longest_expiry: LongestExpiry::default(),
+            second_approver_group: None,
             assertion_algorithm: None,
             security_profile: None,
             id_token_algorithm: SigningAlgorithm::default(),

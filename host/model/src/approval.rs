@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::action_approval::ActionOutline;
 use crate::authorization_details::requested::DetailsTexts;
-use crate::backchannel::{BackchannelBinding, BindingMessage};
+use crate::backchannel::{BackchannelBinding, BindingMessage, FirstApprover};
 use crate::clock::Timestamp;
 use crate::device_authorization::EnteredCode;
 use crate::entropy::Entropy;
@@ -94,6 +94,20 @@ pub enum ApprovalSubject {
         /// The scopes to which an approval consents.
         scopes: Scopes,
     },
+    /// The second approval of a back-channel request (four eyes). The device of the second approver shows and signs for
+    /// whom the application asks, and what that user is asked, but not what that user decided.
+    SecondApproval {
+        /// The id of the back-channel request.
+        id: BackchannelRequestId,
+        /// The user for whom the application asks.
+        first: FirstApprover,
+        /// The message of the application.
+        message: Option<BindingMessage>,
+        /// The scopes to which the first user consents.
+        scopes: Scopes,
+        /// The way in which the first user connects the request with the application.
+        binding: BackchannelBinding,
+    },
     /// A help desk asks whether the user is on the phone. An approval grants nothing.
     CallerCheck {
         /// The id of the check.
@@ -111,6 +125,7 @@ impl std::fmt::Display for ApprovalSubject {
             Self::ProtectedAction { id, .. } => write!(f, "action:{id}"),
             Self::Backchannel { id, .. } => write!(f, "backchannel:{id}"),
             Self::DeviceAuthorization { id, .. } => write!(f, "device_authorization:{id}"),
+            Self::SecondApproval { id, .. } => write!(f, "second_approval:{id}"),
             Self::CallerCheck { id, .. } => write!(f, "caller_check:{id}"),
         }
     }
@@ -193,6 +208,8 @@ pub enum RequestKind {
     Backchannel,
     /// The user entered the code of a device.
     DeviceAuthorization,
+    /// An application's back channel that asks for another user, and needs a second approval.
+    SecondApproval,
     /// A help desk that has a caller on the phone.
     CallerCheck,
 }
@@ -260,7 +277,11 @@ impl Approval {
             (ApprovalSubject::Backchannel { binding, .. }, None) => {
                 *binding != BackchannelBinding::Typed && typed.is_empty()
             }
-            (ApprovalSubject::DeviceAuthorization { .. }, None) => typed.is_empty(),
+            (
+                ApprovalSubject::DeviceAuthorization { .. }
+                | ApprovalSubject::SecondApproval { .. },
+                None,
+            ) => typed.is_empty(),
             (
                 ApprovalSubject::SignIn(_)
                 | ApprovalSubject::ProtectedAction { .. }
@@ -270,12 +291,16 @@ impl Approval {
         }
     }
 
-    /// Whether only an approval with the passkey of a device counts.
+    /// Whether only an approval with the passkey of a device counts. Digits to type are for the user of the application
+    /// only, so a second approver uses a passkey instead.
     pub const fn needs_passkey(&self) -> bool {
         matches!(
             self.subject,
             ApprovalSubject::Backchannel {
                 binding: BackchannelBinding::Unbound,
+                ..
+            } | ApprovalSubject::SecondApproval {
+                binding: BackchannelBinding::Typed | BackchannelBinding::Unbound,
                 ..
             }
         )

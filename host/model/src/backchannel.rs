@@ -10,7 +10,7 @@ use crate::authorization_details::requested::AuthorizationDetails;
 use crate::binding_text;
 use crate::clock::Timestamp;
 use crate::device_authorization::EnteredCode;
-use crate::id::{BackchannelRequestId, Did, UserId};
+use crate::id::{BackchannelRequestId, Did, GroupId, UserId};
 use crate::scope::Scopes;
 use crate::secret::Digest;
 
@@ -35,12 +35,32 @@ pub struct BackchannelRequest {
     pub binding: BackchannelBinding,
     /// The code with which the user began the request; `None` if the application asked for the user.
     pub entered_code: Option<EnteredCode>,
+    /// Who must approve beside the user; `None` if the approval of the user is enough.
+    pub second: Option<SecondApprovers>,
     /// The time of the request.
     pub requested_at: Timestamp,
     /// The expiry of the request.
     pub expires_at: Timestamp,
     /// Whether the application has received its tokens, or withdrew the request. An `auth_req_id` is single use.
     pub is_claimed: bool,
+}
+
+/// The users of whom one must approve a back-channel request beside its user (four eyes).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecondApprovers {
+    /// The group of these users. Who is no member any more does not count.
+    pub group: GroupId,
+    /// The user for whom the application asks, who is never one of them.
+    pub first: FirstApprover,
+}
+
+/// The user for whom an application asks, as the device of the second approver names the user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstApprover {
+    /// The user.
+    pub user: UserId,
+    /// The name at the time of the request. The second approver sees and signs it.
+    pub account: String,
 }
 
 /// The way in which a user connects a back-channel request on the device with the application that shows it. It is a

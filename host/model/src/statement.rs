@@ -107,6 +107,15 @@ pub enum StatementSubject<'a> {
         /// The permissions of the scopes.
         scopes: &'a [String],
     },
+    /// The second approval of a back-channel request of an application.
+    SecondApproval {
+        /// The account for which the application asks. That of the statement is the own one of the second approver.
+        first: &'a str,
+        /// The binding message; empty if the request has none.
+        message: &'a str,
+        /// The permissions of the scopes.
+        scopes: &'a [String],
+    },
     /// A help desk that asks whether the user is on the phone, with the name of the administrator.
     CallerCheck(&'a str),
 }
@@ -121,10 +130,10 @@ pub enum Binding<'a> {
 }
 
 impl ApprovalStatement<'_> {
-    /// Returns the text to sign. The texts for a sign-in, a protected action, a back-channel request, a device
-    /// authorization and the check of a caller always differ, and a text without a number from one with a number. Each
-    /// authorization detail has a line. A report ("This was not me") has its own text, without a number, a subject and
-    /// details.
+    /// Returns the text to sign. The texts for a sign-in, a protected action, a back-channel request, its second
+    /// approval, a device authorization and the check of a caller always differ, and a text without a number from one
+    /// with a number. Each authorization detail has a line. A report ("This was not me") has its own text, without a
+    /// number, a subject and details.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", json_string(self.issuer)),
@@ -160,6 +169,16 @@ impl ApprovalStatement<'_> {
                 values.push(("asked", asked_at.seconds().to_string()));
                 values.extend(scopes.iter().map(|scope| ("scope", json_string(scope))));
                 "assent-device-authorization-v1"
+            }
+            StatementSubject::SecondApproval {
+                first,
+                message,
+                scopes,
+            } => {
+                values.push(("for", json_string(first)));
+                values.push(("message", json_string(message)));
+                values.extend(scopes.iter().map(|scope| ("scope", json_string(scope))));
+                "assent-second-approval-v1"
             }
             StatementSubject::CallerCheck(administrator) => {
                 values.push(("administrator", json_string(administrator)));

@@ -558,12 +558,17 @@ CREATE TABLE backchannel_requests (
     -- The code of a device that the user entered, and when the device asked; NULL if the application asked for the user.
     user_code       TEXT,
     asked_at        BIGINT,
+    -- The group of which a member must approve beside the user, and JSON: the user as the second approver sees the user. NULL if
+    -- nobody must. The id refers to no row: without the group nobody can approve.
+    second_group    TEXT,
+    second_for      TEXT,
     requested_at    BIGINT NOT NULL,
     expires_at      BIGINT NOT NULL,
     -- When the application received its tokens, or withdrew the request. Either succeeds once, and excludes the other.
     claimed_at      BIGINT,
     CHECK ((user_code IS NULL) = (asked_at IS NULL)),
-    CHECK (user_code IS NULL OR binding_message IS NULL)
+    CHECK (user_code IS NULL OR binding_message IS NULL),
+    CHECK ((second_group IS NULL) = (second_for IS NULL))
 );
 CREATE INDEX backchannel_requests_by_user ON backchannel_requests (user_id, id);
 CREATE INDEX backchannel_requests_by_application ON backchannel_requests (application_id, id);
@@ -637,13 +642,15 @@ CREATE TABLE backchannel_deliveries (
 CREATE INDEX backchannel_deliveries_by_application ON backchannel_deliveries (application_id, next_attempt_at);
 CREATE INDEX backchannel_deliveries_by_due ON backchannel_deliveries (due_at);
 
--- Approval requests and their answers. Each has one subject: a sign-in, a protected action, a back-channel request or the check of a
--- caller.
+-- Approval requests and their answers. Each has one subject: a sign-in, a protected action, a back-channel request, the second
+-- approval of one, or the check of a caller.
 CREATE TABLE approvals (
     id                 TEXT   NOT NULL PRIMARY KEY,
     login_id           TEXT   REFERENCES logins (id) ON DELETE CASCADE,
     action_approval_id TEXT   REFERENCES action_approvals (id) ON DELETE CASCADE,
     backchannel_id     TEXT   REFERENCES backchannel_requests (id) ON DELETE CASCADE,
+    -- The back-channel request that needs this second approval. Each user who may give it has a row.
+    second_of          TEXT   REFERENCES backchannel_requests (id) ON DELETE CASCADE,
     caller_check_id    TEXT   REFERENCES caller_checks (id) ON DELETE CASCADE,
     -- The application that the request is for. Suspending the user's account there ends the request.
     application_id     TEXT,
@@ -657,7 +664,7 @@ CREATE TABLE approvals (
     -- How the request began.
     kind               TEXT   NOT NULL
                    CHECK (kind IN ('typed', 'known_browser', 'stale_browser', 'qr', 'action', 'passkey', 'backchannel',
-                                   'device_authorization', 'caller_check')),
+                                   'device_authorization', 'caller_check', 'second_approval')),
     -- The digest of the browser's cookie. No browser has that of a back-channel request.
     browser            TEXT   NOT NULL,
     -- The device that scanned the QR code of the login page, or whose passkey was used there.
@@ -694,14 +701,17 @@ CREATE TABLE approvals (
     -- response time would then tell whether the name belongs to a user.
     end_recorded       BIGINT NOT NULL DEFAULT 0,
     CHECK ((CASE WHEN login_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN action_approval_id IS NULL THEN 0 ELSE 1 END)
-           + (CASE WHEN backchannel_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN caller_check_id IS NULL THEN 0 ELSE 1 END) = 1),
+           + (CASE WHEN backchannel_id IS NULL THEN 0 ELSE 1 END) + (CASE WHEN caller_check_id IS NULL THEN 0 ELSE 1 END)
+           + (CASE WHEN second_of IS NULL THEN 0 ELSE 1 END) = 1),
     CHECK ((kind IN ('backchannel', 'device_authorization')) = (backchannel_id IS NOT NULL)),
     CHECK ((kind = 'caller_check') = (caller_check_id IS NOT NULL)),
-    CHECK ((number IS NULL) = (kind IN ('passkey', 'device_authorization')) OR kind = 'backchannel'),
+    CHECK ((kind = 'second_approval') = (second_of IS NOT NULL)),
+    CHECK ((number IS NULL) = (kind IN ('passkey', 'device_authorization', 'second_approval')) OR kind = 'backchannel'),
     CHECK (kind <> 'passkey' OR state IN ('approved', 'withdrawn'))
 );
 CREATE UNIQUE INDEX approvals_by_action ON approvals (action_approval_id) WHERE action_approval_id IS NOT NULL;
 CREATE UNIQUE INDEX approvals_by_backchannel ON approvals (backchannel_id) WHERE backchannel_id IS NOT NULL;
+CREATE INDEX approvals_by_second ON approvals (second_of) WHERE second_of IS NOT NULL;
 CREATE UNIQUE INDEX approvals_by_caller_check ON approvals (caller_check_id) WHERE caller_check_id IS NOT NULL;
 CREATE INDEX approvals_by_user ON approvals (user_id, id);
 CREATE INDEX approvals_by_login ON approvals (login_id);
@@ -791,8 +801,9 @@ CREATE TABLE receipts (
     -- The id of the approval request, which retention deletes before.
     id         TEXT   NOT NULL PRIMARY KEY,
     user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-    -- The user that the protected action concerns, and the digests of the names in it, separated by spaces, as in action_approvals; NULL
-    -- without names. Of the check of a caller: the administrator. The erasure of such a user deletes the row, because the signed text has the name.
+    -- The user that the protected action or the second approval concerns, and the digests of the names in it, separated by spaces, as
+    -- in action_approvals; NULL without names. Of the check of a caller: the administrator. The erasure of such a user deletes the row,
+    -- because the signed text has the name.
     about_user TEXT,
     names      TEXT,
     -- The application that may read the receipt: the one whose back-channel request the user approved. NULL for all others.

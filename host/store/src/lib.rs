@@ -64,6 +64,9 @@ pub use tables::approvals::request::{ApprovalRequest, BackchannelDraft, RefusedR
 pub use tables::backchannel::choices::{BackchannelChoice, PauseEvents};
 pub use tables::backchannel::claim::{BackchannelClaim, BackchannelGrant};
 pub use tables::backchannel::history::{BackchannelDay, PastBackchannelRequest};
+pub use tables::backchannel::second_approval::{
+    CountedSecond, MOST_SECOND_APPROVERS, SecondApprover,
+};
 pub use tables::backchannel::watched::WatchedRequest;
 pub use tables::client_requests::ClientRequest;
 pub use tables::devices::inbox_row::InboxSummary;

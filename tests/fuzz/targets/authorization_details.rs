@@ -47,6 +47,7 @@ fuzz_target!(|input: &[u8]| {
         name: "a".parse().expect("a name"),
         schema,
         templates: BTreeMap::from(templates),
+        second_approver_group: None,
     };
     let Ok(known) = DetailsType::new(source.clone()) else {
         return;

@@ -66,6 +66,7 @@ fn values(schema: &str) -> Value {
             "introspection_signed_response_alg": "PS256",
             "request_uris": ["https://rp.example/object"],
             "recipe": "grafana",
+            "second_approver_group": "0123456789abcdef0123456789abcdef",
             "policy_uri": "https://rp.example/privacy",
             "tos_uri": "https://rp.example/terms",
             "client_uri": "https://rp.example/about",

@@ -5,6 +5,7 @@ mod bindings;
 mod bounds;
 mod details;
 mod fapi;
+mod four_eyes;
 mod indistinguishable;
 mod limits;
 mod long_polls;

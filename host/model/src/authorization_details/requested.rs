@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::name::{TYPE, TypeName};
 use super::type_definition::DetailsType;
 use super::values::ValueError;
+use crate::id::GroupId;
 use crate::language::Language;
 
 /// The largest length of the parameter, in bytes.
@@ -45,6 +46,17 @@ pub enum DetailsError {
          the authorization_details_types of the application"
     )]
     NotPermitted {
+        /// The position of the element.
+        index: usize,
+        /// The type.
+        name: TypeName,
+    },
+    /// A type needs a second approval, which this kind of request cannot have.
+    #[error(
+        "authorization_details[{index}].type is {name}, which needs a second approval: only back-channel requests \
+         (OpenID CIBA) can have one"
+    )]
+    SecondApproval {
         /// The position of the element.
         index: usize,
         /// The type.
@@ -90,6 +102,19 @@ impl RequestedDetails {
         names
     }
 
+    /// The elements whose types need a second approval. The registered types are among those of the elements.
+    pub fn second_demands(&self, registered: &[DetailsType]) -> Vec<SecondDemand> {
+        let demanded = self.0.iter().enumerate().filter_map(|(index, (name, _))| {
+            let known = registered.iter().find(|one| one.name() == name)?;
+            Some(SecondDemand {
+                index,
+                name: name.clone(),
+                group: known.second_approver_group()?,
+            })
+        });
+        demanded.collect()
+    }
+
     pub(super) fn elements(&self) -> impl Iterator<Item = &Map<String, Value>> {
         self.0.iter().map(|(_, element)| element)
     }
@@ -119,6 +144,25 @@ impl RequestedDetails {
                 Ok(AuthorizationDetail { value, texts })
             });
         checked.collect::<Result<_, _>>().map(AuthorizationDetails)
+    }
+}
+
+/// The demand of an element's type for a second approval.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecondDemand {
+    index: usize,
+    name: TypeName,
+    /// The group of which a member must approve.
+    pub group: GroupId,
+}
+
+impl SecondDemand {
+    /// Returns the error of a kind of request that cannot have a second approval.
+    pub fn refusal(self) -> DetailsError {
+        DetailsError::SecondApproval {
+            index: self.index,
+            name: self.name,
+        }
     }
 }
 

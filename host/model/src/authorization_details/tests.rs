@@ -43,6 +43,7 @@ fn new_type(schema: Value, english: &str, german: &str) -> Result<DetailsType, S
             (Language::English, english.to_owned()),
             (Language::German, german.to_owned()),
         ]),
+        second_approver_group: None,
     };
     DetailsType::new(source).map_err(|error| error.to_string())
 }

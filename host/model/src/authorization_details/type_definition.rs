@@ -10,6 +10,7 @@ use super::schema::{DetailsSchema, SchemaError};
 use super::shown::{CheckedValue, text_of};
 use super::template::{Template, TemplateError};
 use super::values::ValueError;
+use crate::id::GroupId;
 use crate::language::Language;
 
 /// The largest length of a filled template, in characters.
@@ -22,6 +23,7 @@ pub struct DetailsType {
     name: TypeName,
     schema: DetailsSchema,
     templates: BTreeMap<Language, Template>,
+    second_approver_group: Option<GroupId>,
 }
 
 /// A type as it is written and stored, before its check.
@@ -34,6 +36,9 @@ pub struct TypeSource {
     pub schema: Value,
     /// The template of each language.
     pub templates: BTreeMap<Language, String>,
+    /// The group of which a member must approve each request with the type, beside its user; `None` if nobody must.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_approver_group: Option<GroupId>,
 }
 
 /// An invalid type, for the administrator.
@@ -103,6 +108,7 @@ impl DetailsType {
             name: source.name,
             schema,
             templates,
+            second_approver_group: source.second_approver_group,
         })
     }
 
@@ -119,6 +125,11 @@ impl DetailsType {
     /// The template of each language.
     pub const fn templates(&self) -> &BTreeMap<Language, Template> {
         &self.templates
+    }
+
+    /// The group of which a member must approve each request with the type, beside its user.
+    pub const fn second_approver_group(&self) -> Option<GroupId> {
+        self.second_approver_group
     }
 
     /// Checks an element of this type, and returns its text in each language.
@@ -184,6 +195,7 @@ impl From<DetailsType> for TypeSource {
                 .collect(),
             schema: stored.schema.source().clone(),
             name: stored.name,
+            second_approver_group: stored.second_approver_group,
         }
     }
 }

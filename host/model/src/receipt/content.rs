@@ -87,6 +87,8 @@ pub enum ReceiptSubject {
     Backchannel,
     /// A sign-in on a device whose code the user entered (RFC 8628).
     DeviceAuthorization,
+    /// The second approval of a back-channel request that an application began for another user.
+    SecondApproval,
     /// The answer to a help desk that the user is on the phone.
     CallerCheck,
 }

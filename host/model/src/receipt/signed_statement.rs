@@ -8,16 +8,18 @@ use super::content::{ReceiptContent, ReceiptDevice, ReceiptSubject};
 use crate::statement::{Decision, application_identifier};
 
 /// The purposes of the texts that have a line for each authorization detail.
-const DETAILED: [&str; 4] = [
+const DETAILED: [&str; 5] = [
     "assent-approval-v1",
     "assent-same-browser-v1",
     BACKCHANNEL,
     DEVICE_AUTHORIZATION,
+    SECOND_APPROVAL,
 ];
 /// The purposes of the texts that have a line for each scope.
-const SCOPED: [&str; 2] = [BACKCHANNEL, DEVICE_AUTHORIZATION];
+const SCOPED: [&str; 3] = [BACKCHANNEL, DEVICE_AUTHORIZATION, SECOND_APPROVAL];
 const BACKCHANNEL: &str = "assent-backchannel-v1";
 const DEVICE_AUTHORIZATION: &str = "assent-device-authorization-v1";
+const SECOND_APPROVAL: &str = "assent-second-approval-v1";
 /// The names of these lines.
 const DETAIL: &str = "detail";
 const SCOPE: &str = "scope";
@@ -115,6 +117,7 @@ impl SignedStatement {
             | ("assent-action-v1", ReceiptSubject::Action)
             | (BACKCHANNEL, ReceiptSubject::Backchannel)
             | (DEVICE_AUTHORIZATION, ReceiptSubject::DeviceAuthorization)
+            | (SECOND_APPROVAL, ReceiptSubject::SecondApproval)
             | ("assent-caller-check-v1", ReceiptSubject::CallerCheck) => {
                 decision != Decision::Report
             }

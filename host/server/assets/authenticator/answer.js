@@ -97,14 +97,15 @@ export function takeRequests(account, listed, skew) {
   const { fresh, ended } = receive(state, account.deviceId, listed, skew, isInUse);
   const result = finishAll(ended);
   for (const request of fresh) {
-    const { application, account: name } = request;
+    const { application, account: name, second_approval: second } = request;
     const { administrator } = request.caller_check ?? {};
     const arrived = request.backchannel
       ? text('app-backchannel-arrived', { application: application.name, account: name })
       : administrator
         ? text('app-caller-check-title', { administrator, application: application.name })
         : text('app-request-arrived', { application: application.name, account: name });
-    say(request.action ?? arrived);
+    const spoken = second && text('app-second-arrived', { application: application.name, account: second.for });
+    say(request.action ?? spoken ?? arrived);
   }
   const isChanged = fresh.length > 0 || ended.length > 0;
   return { focus: result ?? (isChanged ? focusForOpen(focused) : undefined), isFresh: fresh.length > 0 };

@@ -111,8 +111,9 @@ function shownLines({ issuer, device, request }) {
  * @param {ApprovalRequest} request
  * @returns {[purpose: string, lines: string[]]}
  */
-function purposeOf({ action, backchannel, caller_check: check, device_authorization: other }) {
+function purposeOf({ action, backchannel, caller_check: check, device_authorization: other, second_approval: second }) {
   if (check) return ['assent-caller-check-v1', [`administrator: ${JSON.stringify(check.administrator)}`]];
+  if (second) return ['assent-second-approval-v1', secondLines(second)];
   if (action) return ['assent-action-v1', [`action: ${JSON.stringify(action)}`]];
   const scopes = (backchannel ?? other)?.scopes.map((scope) => `scope: ${JSON.stringify(scope)}`) ?? [];
   if (other) {
@@ -121,6 +122,15 @@ function purposeOf({ action, backchannel, caller_check: check, device_authorizat
   }
   if (!backchannel) return ['assent-approval-v1', []];
   return ['assent-backchannel-v1', [`message: ${JSON.stringify(backchannel.message ?? '')}`, ...scopes]];
+}
+
+/**
+ * The further lines of a second approval.
+ * @param {NonNullable<ApprovalRequest['second_approval']>} second
+ */
+function secondLines({ for: first, message, scopes }) {
+  const lines = [`for: ${JSON.stringify(first)}`, `message: ${JSON.stringify(message ?? '')}`];
+  return [...lines, ...scopes.map((scope) => `scope: ${JSON.stringify(scope)}`)];
 }
 
 /**

@@ -87,6 +87,19 @@ const DEVICE_ENDINGS = {
 };
 
 /**
+ * The texts for a second approval.
+ * @type {Partial<Record<Ending, [title: string, about: string]>>}
+ */
+const SECOND_ENDINGS = {
+  approved: ['app-request-approved', 'app-second-approved'],
+  denied: ['app-request-denied', 'app-second-denied'],
+  expired: ['app-request-expired', 'app-second-ended'],
+  gone: ['app-backchannel-closed', 'app-second-ended'],
+  locked: ['app-request-locked', 'app-second-ended'],
+  reported: ['app-request-reported', 'app-backchannel-reported'],
+};
+
+/**
  * The texts for the question whether the user is on the phone.
  * @type {Partial<Record<Ending, [title: string, about: string]>>}
  */
@@ -103,7 +116,8 @@ const CALLER_CHECK_ENDINGS = {
  * The texts for the endings of a request that no browser began.
  * @param {Item['request']} request
  */
-function ownEndings({ backchannel, device_authorization: device, caller_check: check }) {
+function ownEndings({ backchannel, device_authorization: device, caller_check: check, second_approval: second }) {
+  if (second) return SECOND_ENDINGS;
   if (backchannel) return BACKCHANNEL_ENDINGS;
   if (device) return DEVICE_ENDINGS;
   return check ? CALLER_CHECK_ENDINGS : null;
@@ -240,6 +254,7 @@ function icon(name, logo) {
  * @returns {Child[]}
  */
 function summary(state, { request, skew }) {
+  if (request.second_approval) return secondSummary(request, request.second_approval);
   if (request.device_authorization) return deviceSummary(request, request.device_authorization, state.now + skew);
   if (request.backchannel) return backchannelSummary(request, request.backchannel);
   if (request.caller_check) return callerCheckSummary(request, request.caller_check);
@@ -312,6 +327,41 @@ function backchannelSummary(request, { message, scopes, binding }) {
     binding === 'none' && el('p', { key: 'passkey', class: 'muted' }, text('app-backchannel-passkey')),
     message && el('p', { key: 'message', class: 'binding-message', 'data-part': 'message' }, el('bdi', {}, message)),
     el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-backchannel-scopes', { application })),
+    el('ul', { key: 'scopes', class: 'scopes' }, ...scopes.map((scope) => el('li', {}, scope))),
+  ];
+}
+
+/**
+ * The details of a second approval: the account for which the application asks, the own one, the message, and the
+ * permissions.
+ * @param {import('./types.d.ts').ApprovalRequest} request
+ * @param {NonNullable<import('./types.d.ts').ApprovalRequest['second_approval']>} second
+ * @returns {Child[]}
+ */
+function secondSummary(request, { for: account, message, scopes, passkey }) {
+  const id = `request-${request.id}`;
+  const { logo, name: application } = request.application;
+  const head = phrase('app-second-title', { application, account });
+  const about = phrase(message ? 'app-second-message' : 'app-second-no-message', { application });
+  return [
+    el(
+      'div',
+      { key: 'head', class: 'request-head' },
+      icon(application, logo),
+      el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...head),
+    ),
+    el(
+      'div',
+      { key: 'facts', class: 'request-facts', id: `${id}-facts` },
+      el('p', { class: 'request-account' }, ...phrase('app-second-own', { account: request.account })),
+      el('p', {}, timeOfDay(request.requested_at)),
+    ),
+    el('p', { key: 'second', class: 'lead' }, text('app-second-about')),
+    el('p', { key: 'about' }, ...about),
+    message && el('p', { key: 'message', class: 'binding-message', 'data-part': 'message' }, el('bdi', {}, message)),
+    details(request),
+    passkey && el('p', { key: 'passkey', class: 'muted' }, text('app-backchannel-passkey')),
+    el('p', { key: 'scopes-title', class: 'muted' }, ...phrase('app-second-scopes', { application, account })),
     el('ul', { key: 'scopes', class: 'scopes' }, ...scopes.map((scope) => el('li', {}, scope))),
   ];
 }
@@ -606,8 +656,8 @@ function pick(state, item, act) {
       'button',
       { key: 'pick', type: 'button', class: 'pick', onclick: () => act.pick(request.id) },
       el('strong', {}, el('bdi', {}, request.action ?? request.application.name)),
-      request.backchannel
-        ? el('span', {}, el('bdi', {}, request.backchannel.message ?? ''))
+      request.backchannel || request.second_approval
+        ? el('span', {}, el('bdi', {}, (request.backchannel ?? request.second_approval)?.message ?? ''))
         : request.caller_check
           ? el('span', {}, el('bdi', {}, request.caller_check.administrator))
           : el('span', {}, ...joined([request.browser, request.place], ' · ')),

@@ -174,11 +174,12 @@ export function isSettling({ appeared }, { request }, now) {
 
 /**
  * Whether the user types a number to approve the request. A request of an application has one only if the application
- * shows digits, and a sign-in on another device has its code instead.
+ * shows digits, a sign-in on another device has its code instead, and a second approval has none.
  * @param {import('./types.d.ts').ApprovalRequest} request
  */
-export function needsNumber({ same_browser: isHere, backchannel, device_authorization: device }) {
-  return backchannel ? backchannel.binding === 'typed' : !isHere && !device;
+export function needsNumber(request) {
+  const { same_browser: isHere, backchannel, device_authorization: device, second_approval: second } = request;
+  return backchannel ? backchannel.binding === 'typed' : !isHere && !device && !second;
 }
 
 /**

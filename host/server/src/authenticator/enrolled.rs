@@ -45,6 +45,9 @@ pub struct PendingRequest {
     /// The sign-in on another device, if the user entered the code of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_authorization: Option<PendingDeviceAuthorization>,
+    /// The second approval, if the request is one of an application for another user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_approval: Option<PendingSecondApproval>,
     /// The check of a caller, if the request is the question of a help desk.
     #[serde(default)]
     pub caller_check: Option<PendingCallerCheck>,
@@ -78,6 +81,20 @@ pub struct PendingDeviceAuthorization {
     pub asked_at: i64,
     /// The permissions that an approval gives.
     pub scopes: Vec<String>,
+}
+
+/// The details of a pending second approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingSecondApproval {
+    /// The account for which the application asks.
+    #[serde(rename = "for")]
+    pub first: String,
+    /// The message of the application.
+    pub message: Option<String>,
+    /// The permissions that the application gets for that account.
+    pub scopes: Vec<String>,
+    /// Whether only an approval with a passkey counts.
+    pub passkey: bool,
 }
 
 /// The details of a pending check of a caller.
@@ -120,7 +137,7 @@ impl PendingRequest {
     pub fn has_number(&self) -> bool {
         match &self.backchannel {
             Some(backchannel) => backchannel.binding == BackchannelBinding::Typed,
-            None => self.device_authorization.is_none(),
+            None => self.device_authorization.is_none() && self.second_approval.is_none(),
         }
     }
 }

@@ -187,6 +187,13 @@ impl Authenticator {
 
 /// Returns the subject of the statement about a request.
 fn subject_of(request: &PendingRequest) -> StatementSubject<'_> {
+    if let Some(second) = &request.second_approval {
+        return StatementSubject::SecondApproval {
+            first: &second.first,
+            message: second.message.as_deref().unwrap_or_default(),
+            scopes: &second.scopes,
+        };
+    }
     match (
         &request.action,
         &request.backchannel,

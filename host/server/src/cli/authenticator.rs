@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 
-use crate::authenticator::enrolled::{Authenticator, PendingBackchannel, PendingRequest};
+use crate::authenticator::enrolled::{
+    Authenticator, PendingBackchannel, PendingRequest, PendingSecondApproval,
+};
 use crate::authenticator::enrolment::PendingEnrolment;
 use crate::authenticator::exchange::NoResponse;
 use assent_admin_client::terminal;
@@ -123,7 +125,7 @@ fn number_of_approval(
         }
         // The next request may be another one than the user expects.
         (false, Some(Confirmation::Approve { is_named: false }))
-            if request.backchannel.is_some() =>
+            if request.backchannel.is_some() || request.second_approval.is_some() =>
         {
             bail!(
                 "compare the request above with the application; then specify it with --request {}, or its message \
@@ -138,8 +140,11 @@ fn number_of_approval(
 
 /// Whether a pending request is a back-channel request with this message.
 fn has_message(request: &PendingRequest, message: &str) -> bool {
-    let shown = request.backchannel.as_ref();
-    shown.and_then(|shown| shown.message.as_deref()) == Some(message)
+    let own = request.backchannel.as_ref();
+    let own = own.and_then(|shown| shown.message.as_deref());
+    let second = request.second_approval.as_ref();
+    let second = second.and_then(|shown| shown.message.as_deref());
+    own.or(second) == Some(message)
 }
 
 /// Prints what an approval of a back-channel request permits: the application, the account, the message, the scopes and
@@ -154,6 +159,24 @@ fn print_backchannel(request: &PendingRequest, shown: &PendingBackchannel) {
     match &shown.message {
         Some(message) => terminal::report_line(format_args!("Message: {}", plain(message))),
         None if request.has_number() => {}
+        None => terminal::report_line(format_args!("The application sent no message.")),
+    }
+    for scope in &shown.scopes {
+        terminal::report_line(format_args!("  {}", plain(scope)));
+    }
+    print_details(request);
+}
+
+/// Prints what a second approval permits, and for whom the application asks.
+fn print_second(request: &PendingRequest, shown: &PendingSecondApproval) {
+    let plain = |text: &str| line(text, LONGEST_LINE);
+    terminal::report_line(format_args!(
+        "{} asks for {}, and needs your approval too.",
+        plain(&request.application.name),
+        plain(&shown.first)
+    ));
+    match &shown.message {
+        Some(message) => terminal::report_line(format_args!("Message: {}", plain(message))),
         None => terminal::report_line(format_args!("The application sent no message.")),
     }
     for scope in &shown.scopes {
@@ -194,7 +217,7 @@ fn print_outcome(request: &PendingRequest, outcome: &str) {
         terminal::report_line(format_args!("{outcome}: {account} on {browser} for {name}"));
     }
     // Those of a back-channel request are above.
-    if request.backchannel.is_none() {
+    if request.backchannel.is_none() && request.second_approval.is_none() {
         print_details(request);
     }
 }
@@ -262,6 +285,9 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             };
             if let Some(shown) = &request.backchannel {
                 print_backchannel(request, shown);
+            }
+            if let Some(shown) = &request.second_approval {
+                print_second(request, shown);
             }
             let given = match number {
                 Some(number) => Some(Confirmation::Number(number)),

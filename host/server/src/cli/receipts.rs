@@ -203,6 +203,7 @@ fn headline(content: &ReceiptContent, proof: &Proof) -> String {
         ReceiptSubject::Action => "protected action",
         ReceiptSubject::Backchannel => "back-channel request",
         ReceiptSubject::DeviceAuthorization => "sign-in on another device",
+        ReceiptSubject::SecondApproval => "second approval of a back-channel request",
         ReceiptSubject::CallerCheck => "check of a caller",
     };
     let by = match proof {

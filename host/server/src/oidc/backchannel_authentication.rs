@@ -16,19 +16,21 @@ use super::client_auth::AuthenticatedClient;
 use super::error::TokenError;
 use super::parameters::Parameters;
 use super::requested_details;
+use super::requested_details::CheckedDetails;
 use super::signed_backchannel_request;
 use crate::domain::approvals::purpose::BackchannelQuestion;
-use crate::domain::approvals::request;
+use crate::domain::approvals::{request, second_approval};
 use crate::domain::operations::traffic::rate_limits::limit::RateLimitError;
 use crate::domain::{InternalError, Services};
 use assent_model::application::{Application, GrantType};
 use assent_model::approval::MatchingNumber;
 use assent_model::audit::Origin;
 use assent_model::backchannel::{
-    BackchannelBinding, BackchannelRequest, BindingMessage, LongestExpiry,
+    BackchannelBinding, BackchannelRequest, BindingMessage, FirstApprover, LongestExpiry,
+    SecondApprovers,
 };
 use assent_model::backchannel_delivery::{BackchannelDelivery, DeliveryMode, NotificationToken};
-use assent_model::id::BackchannelRequestId;
+use assent_model::id::{BackchannelRequestId, GroupId};
 use assent_model::scope::{Scope, Scopes};
 use assent_model::secret::Token;
 use assent_model::token::prefix;
@@ -80,9 +82,10 @@ pub async fn accept(
     let lifetime = lifetime(services, application, parameters)?;
     let delivery = &application.settings.backchannel_delivery;
     let notification_token = notification_token(delivery, parameters)?;
-    let details = requested_details::read(services, application, parameters)
+    let checked = requested_details::read(services, application, parameters)
         .await?
         .map_err(|error| TokenError::InvalidAuthorizationDetails(error.to_string()))?;
+    let second_group = second_group(application, &checked)?;
     let hinted = hinted_user(services, application, parameters).await?;
     let (user, is_open) = served_user(services, application, hinted)
         .await?
@@ -100,10 +103,17 @@ pub async fn accept(
         application: application.id.clone(),
         user_id: user.id,
         scopes,
-        details,
+        details: checked.details,
         message,
         binding: application.settings.backchannel_binding,
         entered_code: None,
+        second: second_group.map(|group| SecondApprovers {
+            group,
+            first: FirstApprover {
+                user: user.id,
+                account: user.name.to_string(),
+            },
+        }),
         requested_at: now,
         expires_at: now + lifetime,
         is_claimed: false,
@@ -112,11 +122,13 @@ pub async fn accept(
         .map(|secret| backchannel_results::new_delivery(services, &request, token.expose(), secret))
         .transpose()
         .map_err(InternalError::from)?;
+    let seconds = second_approval::requests_for(services, &request, &application.name).await?;
     let question = BackchannelQuestion {
         request,
         delivery: result,
         application_name: application.name.clone(),
         chosen_number,
+        seconds,
     };
     let interval = services.settings.oidc.backchannel.interval.get();
     let outcome = request::ask_by_backchannel(services, &question, (&user, is_open), from).await;
@@ -163,6 +175,27 @@ fn may_ask(services: &Services, application: &Application) -> Result<(), TokenEr
     limit
         .count_call(&application.id, services.now())
         .map_err(TokenError::TooMany)
+}
+
+/// Returns the group of which a member must approve too; `None` if neither the application nor a type of authorization
+/// details names one. One person approves all of a request, so there must not be two groups.
+fn second_group(
+    application: &Application,
+    checked: &CheckedDetails,
+) -> Result<Option<GroupId>, TokenError> {
+    let of_application = application.settings.second_approver_group;
+    let mut groups = of_application
+        .into_iter()
+        .chain(checked.second.iter().map(|demand| demand.group));
+    let first = groups.next();
+    match groups.all(|group| Some(group) == first) {
+        true => Ok(first),
+        false => Err(TokenError::InvalidAuthorizationDetails(
+            "members of different groups must approve the types (second_approver_group): send a request for each of \
+             them"
+                .to_owned(),
+        )),
+    }
 }
 
 /// Returns the requested scopes that the application may have. Others are ignored, as at the authorization endpoint.

@@ -219,11 +219,10 @@ async fn send_result(
     let Some(application) = application.filter(|application| application.settings.enabled) else {
         return Ok(AttemptOutcome::NoReceiver.into());
     };
-    let (request, approval) = (
-        store.backchannel_request(delivery.request).await?,
-        store.approval_of_backchannel(delivery.request).await?,
-    );
-    let (Some(request), Some(approval)) = (request, approval) else {
+    let Some(request) = store.backchannel_request(delivery.request).await? else {
+        return Ok(AttemptOutcome::NoReceiver.into());
+    };
+    let Some(approval) = store.approval_of_request(&request).await? else {
         return Ok(AttemptOutcome::NoReceiver.into());
     };
     // The application has the result already, or withdrew the request.

@@ -5,8 +5,17 @@ use super::parameters::Parameters;
 use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
 use assent_model::authorization_details::requested::{
-    AuthorizationDetails, DetailsError, RequestedDetails,
+    AuthorizationDetails, DetailsError, RequestedDetails, SecondDemand,
 };
+
+/// Checked authorization details.
+#[derive(Debug, Default)]
+pub(super) struct CheckedDetails {
+    /// The details.
+    pub(super) details: AuthorizationDetails,
+    /// The elements that a second approver must approve too.
+    pub(super) second: Vec<SecondDemand>,
+}
 
 /// Reads and checks the parameter. A request without it has no details, and reads nothing.
 ///
@@ -16,9 +25,9 @@ pub(super) async fn read(
     services: &Services,
     application: &Application,
     parameters: &Parameters,
-) -> Result<Result<AuthorizationDetails, DetailsError>, InternalError> {
+) -> Result<Result<CheckedDetails, DetailsError>, InternalError> {
     let Some(text) = parameters.get("authorization_details") else {
-        return Ok(Ok(AuthorizationDetails::default()));
+        return Ok(Ok(CheckedDetails::default()));
     };
     let requested = match RequestedDetails::parse(text) {
         Ok(requested) => requested,
@@ -26,5 +35,7 @@ pub(super) async fn read(
     };
     let registered = services.store.details_types(&requested.types()).await?;
     let permitted = &application.settings.authorization_details_types;
-    Ok(requested.check(&registered, |name| permitted.contains(name)))
+    let second = requested.second_demands(&registered);
+    let checked = requested.check(&registered, |name| permitted.contains(name));
+    Ok(checked.map(|details| CheckedDetails { details, second }))
 }

@@ -7,5 +7,6 @@ pub(crate) mod deliveries;
 pub(crate) mod device_authorization;
 pub(crate) mod history;
 pub(crate) mod request;
+pub(crate) mod second_approval;
 pub(crate) mod watched;
 pub(crate) mod withdrawal;

@@ -416,6 +416,12 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             words("backchannel_longest_expiry 3600"),
         ),
         (
+            "second_approver_group",
+            json!("0123456789abcdef0123456789abcdef"),
+            none.clone(),
+            words("second_approver_group “0123456789abcdef0123456789abcdef”"),
+        ),
+        (
             "request_uris",
             addresses,
             none.clone(),

@@ -94,6 +94,7 @@ fn stored(services: &Services, template: &str) -> RegisteredDetailsType {
         name: "payment".parse().expect("a name"),
         schema: payment_type()["schema"].clone(),
         templates: BTreeMap::from(Language::ALL.map(|language| (language, template.to_owned()))),
+        second_approver_group: None,
     };
     RegisteredDetailsType {
         definition: DetailsType::new(source).expect("a type"),

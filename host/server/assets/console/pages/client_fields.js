@@ -320,6 +320,13 @@ const backchannelRequests = () =>
       max: 86_400,
       hint: 'What the application may ask for (requested_expiry). 86,400 is a day.',
     }),
+    text('second_approver_group', 'Group of those who approve, too', {
+      none: null,
+      mono: true,
+      hint:
+        'The id of a group, which the address of its page has. A member of it must approve each request as well ' +
+        '(four eyes).',
+    }),
   );
 
 /** PKCE of a web application. Other types always need it. */

@@ -102,14 +102,25 @@ const content = () => [
     'A part of JSON Schema. Each string needs maxLength or enum, and each array maxItems, because no value is cut.',
     jsonText('schema', 'Schema', { rows: 16 }),
   ),
+  group(
+    'Second approval',
+    'Only requests without a browser (CIBA) can have it. The application may name a group for all of its requests.',
+    text('second', 'Group of those who approve, too', {
+      mono: true,
+      hint:
+        'The id of a group, which the address of its page has. A member of it must approve each request as well ' +
+        '(four eyes).',
+    }),
+  ),
 ];
 
 /**
  * @param {string} name
- * @param {{ en?: string, de?: string, schema?: Record<string, unknown> }} values
+ * @param {{ en?: string, de?: string, schema?: Record<string, unknown>, second?: string }} values
  */
-async function send(name, { en = '', de = '', schema = {} }) {
-  await put('/authorization-details-types/{name}', { name }, { schema, templates: { en, de } });
+async function send(name, { en = '', de = '', schema = {}, second }) {
+  const type = { schema, templates: { en, de }, ...(second ? { second_approver_group: second } : {}) };
+  await put('/authorization-details-types/{name}', { name }, type);
 }
 
 /**
@@ -130,7 +141,7 @@ export async function newDetailsType({ go }) {
       ...content(),
     ],
     {
-      values: { type: '', en: '', de: '', schema: EXAMPLE },
+      values: { type: '', en: '', de: '', schema: EXAMPLE, second: '' },
       submit: 'Register',
       cancel: LIST,
       send: async ({ type = '', ...values }) => {
@@ -152,7 +163,7 @@ export async function editDetailsType({ go, query }) {
   const name = query.get('type') ?? '';
   const known = await get('/authorization-details-types/{name}', { name });
   const made = form(content(), {
-    values: { ...known.templates, schema: known.schema },
+    values: { ...known.templates, schema: known.schema, second: known.second_approver_group ?? '' },
     submit: 'Save',
     cancel: LIST,
     send: async (values) => {

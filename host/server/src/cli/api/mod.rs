@@ -266,6 +266,7 @@ mod tests {
             "redirect-uri",
             "request-object-signing-alg",
             "request-uri",
+            "second-approver-group",
             "sector-identifier",
             "security-profile",
             "tls-client-auth-san-dns",

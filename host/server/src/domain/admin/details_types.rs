@@ -96,10 +96,13 @@ impl AdminCommand for RegisterDetailsType {
         let templates: serde_json::Map<String, serde_json::Value> = templates
             .map(|(language, template)| (language.tag().to_owned(), template.as_str().into()))
             .collect();
-        let entry = recorder
+        let mut entry = recorder
             .entry(Event::DetailsTypeRegistered)
             .with("details_type", name.as_str())
             .with("templates", templates);
+        if let Some(group) = definition.second_approver_group() {
+            entry = entry.with("second_approver_group", group.to_string());
+        }
         let stored = RegisteredDetailsType {
             definition,
             created_at: before.as_ref().map_or(now, |before| before.created_at),

@@ -187,7 +187,10 @@ pub async fn answer(
                 purpose::end_reported(services, &approval.subject, &by).await?;
                 tracing::warn!(user = %device.user_id, approval = %id, "approval request reported by its user");
             }
-            if matches!(approval.subject, ApprovalSubject::Backchannel { .. }) {
+            if matches!(
+                approval.subject,
+                ApprovalSubject::Backchannel { .. } | ApprovalSubject::SecondApproval { .. }
+            ) {
                 services.wakeups.send(Wakeup::BackchannelDecided);
             }
             metrics.count_decision(&approval, event, services.now());

@@ -15,4 +15,5 @@ pub mod purpose;
 pub(crate) mod receipt;
 pub mod record;
 pub mod request;
+pub(crate) mod second_approval;
 pub mod send;

@@ -1,5 +1,5 @@
 //! The purposes of approval requests: a sign-in, a protected action, a back-channel request of an application, which
-//! also begins by the code of a device (RFC 8628), or the check of a caller.
+//! also begins by the code of a device (RFC 8628) and may need a second approval, or the check of a caller.
 //!
 //! A purpose has its own text on the device, its own channels, its own details in the audit log, and its own
 //! consequence of a report. A new purpose is a variant of [`ApprovalSubject`] and of `Purpose`, with an arm in the
@@ -51,6 +51,8 @@ pub(crate) struct BackchannelQuestion {
     pub(crate) application_name: String,
     /// The digits to type, if the application chose them.
     pub(crate) chosen_number: Option<MatchingNumber>,
+    /// The requests to the users of whom one must approve too.
+    pub(crate) seconds: Vec<Approval>,
 }
 
 /// The purpose of a new request.
@@ -139,6 +141,7 @@ impl<'a> Purpose<'a> {
         Some(BackchannelDraft {
             request: question.request.clone(),
             delivery: question.delivery.clone(),
+            seconds: question.seconds.clone(),
             most_open: settings.open_requests,
             paused_since: services.now() - settings.denial_pause.get(),
         })
@@ -262,6 +265,7 @@ pub(super) async fn channels_of(
         ApprovalSubject::ProtectedAction { .. }
         | ApprovalSubject::Backchannel { .. }
         | ApprovalSubject::DeviceAuthorization { .. }
+        | ApprovalSubject::SecondApproval { .. }
         | ApprovalSubject::CallerCheck { .. } => Ok(Some(&[Trust::Verified])),
     }
 }
@@ -291,6 +295,17 @@ pub enum PurposeText {
         /// The permissions of the scopes.
         scopes: Vec<String>,
     },
+    /// The second approval of a back-channel request.
+    SecondApproval {
+        /// The account for which the application asks.
+        first: String,
+        /// The message of the application.
+        message: Option<BindingMessage>,
+        /// The permissions of the scopes.
+        scopes: Vec<String>,
+        /// Whether only an approval with a passkey counts.
+        by_passkey: bool,
+    },
     /// The check of a caller, with the name of the administrator.
     CallerCheck(String),
 }
@@ -314,6 +329,16 @@ impl PurposeText {
             } => StatementSubject::DeviceAuthorization {
                 code,
                 asked_at: *asked_at,
+                scopes,
+            },
+            Self::SecondApproval {
+                first,
+                message,
+                scopes,
+                ..
+            } => StatementSubject::SecondApproval {
+                first,
+                message: message.as_ref().map_or("", BindingMessage::as_str),
                 scopes,
             },
             Self::CallerCheck(administrator) => StatementSubject::CallerCheck(administrator),
@@ -359,6 +384,20 @@ pub(super) async fn text(
                 code: code.to_string(),
                 asked_at: *asked_at,
                 scopes: permissions(scopes, language),
+            }));
+        }
+        ApprovalSubject::SecondApproval {
+            first,
+            message,
+            scopes,
+            binding,
+            ..
+        } => {
+            return Ok(Some(PurposeText::SecondApproval {
+                first: first.account.clone(),
+                message: message.clone(),
+                scopes: permissions(scopes, language),
+                by_passkey: *binding != BackchannelBinding::Shown,
             }));
         }
     };
@@ -415,6 +454,12 @@ pub(super) fn with_details(entry: Entry, subject: &ApprovalSubject) -> Entry {
         ApprovalSubject::DeviceAuthorization { id, scopes, .. } => entry
             .with("device_authorization", id.to_string())
             .with("scopes", scopes.to_string()),
+        ApprovalSubject::SecondApproval {
+            id, first, scopes, ..
+        } => entry
+            .with("backchannel_request", id.to_string())
+            .with("second_approval_for", first.user.to_string())
+            .with("scopes", scopes.to_string()),
     }
 }
 
@@ -425,6 +470,7 @@ pub(super) const fn receipt_subject(subject: &ApprovalSubject) -> ReceiptSubject
         ApprovalSubject::ProtectedAction { .. } => ReceiptSubject::Action,
         ApprovalSubject::Backchannel { .. } => ReceiptSubject::Backchannel,
         ApprovalSubject::DeviceAuthorization { .. } => ReceiptSubject::DeviceAuthorization,
+        ApprovalSubject::SecondApproval { .. } => ReceiptSubject::SecondApproval,
         ApprovalSubject::CallerCheck { .. } => ReceiptSubject::CallerCheck,
     }
 }
@@ -438,12 +484,12 @@ pub(super) fn new_report(services: &Services, approval: &Approval) -> NewReport 
             ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
             ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
             ApprovalSubject::CallerCheck { .. } => ReportSubject::CallerCheck,
-            ApprovalSubject::Backchannel { .. } | ApprovalSubject::DeviceAuthorization { .. } => {
-                match &shown.application {
-                    Some(application) => ReportSubject::Backchannel(application.clone()),
-                    None => ReportSubject::SignIn(None),
-                }
-            }
+            ApprovalSubject::Backchannel { .. }
+            | ApprovalSubject::DeviceAuthorization { .. }
+            | ApprovalSubject::SecondApproval { .. } => match &shown.application {
+                Some(application) => ReportSubject::Backchannel(application.clone()),
+                None => ReportSubject::SignIn(None),
+            },
         },
         browser: shown.browser.clone(),
     }
@@ -461,6 +507,7 @@ pub(super) async fn end_reported(
         ApprovalSubject::SignIn(_)
         | ApprovalSubject::Backchannel { .. }
         | ApprovalSubject::DeviceAuthorization { .. }
+        | ApprovalSubject::SecondApproval { .. }
         | ApprovalSubject::CallerCheck { .. } => return Ok(()),
         ApprovalSubject::ProtectedAction { id, .. } => *id,
     };

@@ -168,7 +168,12 @@ pub(crate) async fn ask_by_backchannel(
         context: BrowserContext::default(),
         is_same_browser: false,
     };
-    open_request(services, draft, from).await
+    let outcome = open_request(services, draft, from).await?;
+    if !question.seconds.is_empty() {
+        // The outbox has the requests to those who may give the second approval.
+        services.wakeups.send(Wakeup::Carried);
+    }
+    Ok(outcome)
 }
 
 /// Requests the approval of a sign-in on a device from the user whose enrolled device entered its code. The user began

@@ -29,7 +29,17 @@ pub(super) fn message(registered: &RegisteredType) -> Message {
         // The plan checked it. The execution rejects what an earlier version accepted.
         Err(_) => vec![Message::new("action-details-type-invalid")],
     };
-    sentences([first].into_iter().chain(texts).chain(members))
+    let second = registered
+        .definition
+        .second_approver_group
+        .map(|group| Message::new("action-details-type-second").text("group", group.to_string()));
+    sentences(
+        [first]
+            .into_iter()
+            .chain(second)
+            .chain(texts)
+            .chain(members),
+    )
 }
 
 fn member(outline: &MemberOutline<'_>) -> Message {
@@ -89,6 +99,7 @@ mod tests {
             name: "payment".parse().expect("a name"),
             schema,
             templates: BTreeMap::from(Language::ALL.map(|language| (language, "Pay".to_owned()))),
+            second_approver_group: None,
         };
         let registered = RegisteredType {
             definition,

@@ -174,6 +174,7 @@ async fn ask(
             // The user compares the code.
             binding: BackchannelBinding::Shown,
             entered_code: Some(EnteredCode { code, asked_at }),
+            second: None,
             requested_at: services.now(),
             expires_at,
             is_claimed: false,
@@ -181,6 +182,7 @@ async fn ask(
         delivery: None,
         application_name: application.name.clone(),
         chosen_number: None,
+        seconds: Vec::new(),
     };
     let outcome =
         request::ask_by_user_code(services, &question, (device, user), origin, from).await?;

@@ -21,6 +21,7 @@ use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::authorization_details::name::TypeNameError;
 use assent_model::authorization_details::type_definition::TypeSource;
+use assent_model::id::GroupId;
 use assent_model::language::Language;
 use assent_store::RegisteredDetailsType;
 
@@ -61,6 +62,10 @@ struct DetailsTypeView {
     #[schema(value_type = Object)]
     schema: Value,
     templates: DetailsTemplates,
+    /// The id of the group of which a member must approve each request with the type, beside its user; `null` if the
+    /// approval of the user is enough.
+    #[schema(value_type = Option<String>, required)]
+    second_approver_group: Option<GroupId>,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -73,6 +78,7 @@ impl From<RegisteredDetailsType> for DetailsTypeView {
             name,
             schema,
             mut templates,
+            second_approver_group,
         } = registered.definition.into();
         let mut template = |language| templates.remove(&language).unwrap_or_default();
         Self {
@@ -82,6 +88,7 @@ impl From<RegisteredDetailsType> for DetailsTypeView {
                 en: template(Language::English),
                 de: template(Language::German),
             },
+            second_approver_group,
             created_at: moment_text(registered.created_at),
             updated_at: moment_text(registered.updated_at),
         }
@@ -98,6 +105,11 @@ struct NewDetailsType {
     #[schema(value_type = Object)]
     schema: Value,
     templates: DetailsTemplates,
+    /// The id of the group of which a member must approve each request with the type, beside its user (four eyes). Only
+    /// back-channel requests can have such a type. Without it the approval of the user is enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    second_approver_group: Option<String>,
 }
 
 /// List the types of authorization details.
@@ -159,10 +171,15 @@ async fn put(
         .map_err(|error: TypeNameError| Problem::field("type", &error.to_string()))?;
     let DetailsTemplates { en, de } = new.templates;
     let templates = BTreeMap::from([(Language::English, en), (Language::German, de)]);
+    let second_approver_group = new.second_approver_group.map(|group| group.parse());
+    let second_approver_group = second_approver_group
+        .transpose()
+        .map_err(|_| Problem::field("second_approver_group", "expected the id of a group"))?;
     let source = TypeSource {
         name,
         schema: new.schema,
         templates,
+        second_approver_group,
     };
     let stored = context.run(RegisterDetailsType { source }).await?;
     Ok(Json(stored.into()))

@@ -52,6 +52,11 @@ pub(super) struct ApprovalRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     device_authorization: Option<DeviceAuthorizationDetails>,
+    /// The second approval of a back-channel request for another user; missing for another request. `account` is the name
+    /// of the device's own user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    second_approval: Option<SecondApprovalDetails>,
     /// The texts of the authorization details that the application asks the user to permit, in the same language;
     /// missing if there are none. The device shows each of them completely, and signs them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -91,6 +96,22 @@ pub(super) struct DeviceAuthorizationDetails {
     asked_at: i64,
     /// The permissions that the approval gives, in the same language.
     scopes: Vec<String>,
+}
+
+/// What a device shows and signs of a second approval (four eyes). `place` and `browser` are empty, and the user types no
+/// number. It has nothing of the decision of the other user.
+#[derive(Serialize, ToSchema)]
+pub(super) struct SecondApprovalDetails {
+    /// The account for which the application asks.
+    #[serde(rename = "for")]
+    first: String,
+    /// The message of the application.
+    #[schema(required)]
+    message: Option<String>,
+    /// The permissions that the application gets for that account, in the same language.
+    scopes: Vec<String>,
+    /// Whether only an approval with the passkey of the device counts.
+    passkey: bool,
 }
 
 /// What a device shows and signs of the check of a caller. It has no browser, so `place` and `browser` are empty. The
@@ -137,6 +158,7 @@ pub(super) fn approval_request(
     } = prompt;
     let (mut action, mut backchannel) = (None, None);
     let (mut device_authorization, mut caller_check) = (None, None);
+    let mut second_approval = None;
     match text {
         PurposeText::SignIn => {}
         PurposeText::Action(summary) => action = Some(summary.clone()),
@@ -154,6 +176,19 @@ pub(super) fn approval_request(
         PurposeText::CallerCheck(administrator) => {
             caller_check = Some(CallerCheckDetails {
                 administrator: administrator.clone(),
+            });
+        }
+        PurposeText::SecondApproval {
+            first,
+            message,
+            scopes,
+            by_passkey,
+        } => {
+            second_approval = Some(SecondApprovalDetails {
+                first: first.clone(),
+                message: message.as_ref().map(|message| message.as_str().to_owned()),
+                scopes: scopes.clone(),
+                passkey: *by_passkey,
             });
         }
         PurposeText::Backchannel {
@@ -188,6 +223,7 @@ pub(super) fn approval_request(
         backchannel,
         caller_check,
         device_authorization,
+        second_approval,
         details: details.clone(),
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),

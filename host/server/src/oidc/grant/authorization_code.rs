@@ -143,6 +143,7 @@ pub async fn redeem(
         authorization_details,
         session_state,
         receipt_id: None,
+        second_receipt_id: None,
     })
 }
 

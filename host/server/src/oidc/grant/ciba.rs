@@ -47,7 +47,8 @@ use assent_model::token_binding::TokenBinding;
 use assent_model::user::LifecycleState;
 use assent_plugin_host::{MapFailureKind, Sink};
 use assent_store::{
-    BackchannelClaim, BackchannelGrant, ConsentGrant, NewSession, SignInRecord, TokenFamily,
+    BackchannelClaim, BackchannelGrant, ConsentGrant, CountedSecond, NewSession, SignInRecord,
+    TokenFamily,
 };
 
 const INVALID: TokenError = TokenError::InvalidGrant(
@@ -202,7 +203,7 @@ async fn find(
         Some(approval) => approval,
         None => services
             .store
-            .approval_of_backchannel(id)
+            .approval_of_request(&found)
             .await
             .map_err(InternalError::from)?
             .ok_or(INVALID)?,
@@ -268,6 +269,7 @@ pub(in crate::oidc) async fn grant(
         requested: &ClaimsRequest::default().id_token,
     };
     let claims = id_token_claims(services, request, &subject, &signed_in.session.sid).await?;
+    let second = second_of(services, request).await?;
     let now = services.now();
     let lifetime = services.settings.lifetimes.access_token.get();
     let is_offline = request.scopes.has(Scope::OfflineAccess);
@@ -283,7 +285,7 @@ pub(in crate::oidc) async fn grant(
     let grant = new_grant(
         services,
         application,
-        (request, approval),
+        (request, approval, second),
         &approved,
         family,
         now,
@@ -311,6 +313,7 @@ pub(in crate::oidc) async fn grant(
     );
     let tokens = FirstTokens {
         approval,
+        second,
         family,
         epoch,
         refresh_expiry,
@@ -319,10 +322,24 @@ pub(in crate::oidc) async fn grant(
     issue(services, client, request, tokens, claims, recipient).await
 }
 
+/// Returns the second approval of an approved request; `None` if it needs none. The claim checks again that it counts.
+async fn second_of(
+    services: &Services,
+    request: &BackchannelRequest,
+) -> Result<Option<CountedSecond>, TokenError> {
+    if request.second.is_none() {
+        return Ok(None);
+    }
+    let found = services.store.counted_second(request).await;
+    found.map_err(InternalError::from)?.ok_or(INVALID).map(Some)
+}
+
 /// The first tokens of a grant.
 struct FirstTokens {
     /// The approval, whose receipt the response names.
     approval: ApprovalId,
+    /// The second approval, if the request needed one.
+    second: Option<CountedSecond>,
     family: FamilyId,
     epoch: u32,
     /// The expiry of the refresh token, if there is one.
@@ -343,6 +360,7 @@ async fn issue(
     let lifetime = services.settings.lifetimes.access_token.get();
     let FirstTokens {
         approval,
+        second,
         family,
         epoch,
         refresh_expiry,
@@ -376,6 +394,9 @@ async fn issue(
         authorization_details: details::elements(&request.details.granted(), details),
         session_state,
         receipt_id: receipts.then(|| approval.to_string()),
+        second_receipt_id: second
+            .filter(|_| receipts)
+            .map(|second| second.approval.to_string()),
     })
 }
 
@@ -421,6 +442,12 @@ pub(in crate::oidc) async fn issue_again(
     let is_offline = request.scopes.has(Scope::OfflineAccess);
     let tokens = FirstTokens {
         approval,
+        // The grant counts from the claim on, whatever became of the second approver.
+        second: services
+            .store
+            .counted_second(request)
+            .await
+            .map_err(InternalError::from)?,
         family,
         epoch: state.epoch,
         refresh_expiry: match is_offline {
@@ -505,7 +532,7 @@ async fn id_token_claims(
 fn new_grant(
     services: &Services,
     application: &Application,
-    (request, approval): (&BackchannelRequest, ApprovalId),
+    (request, approval, second): (&BackchannelRequest, ApprovalId, Option<CountedSecond>),
     approved: &ApprovedUser,
     family: FamilyId,
     now: Timestamp,
@@ -520,10 +547,16 @@ fn new_grant(
     let user = session.user_id;
     let by = AuditContext::new(Actor::User(user), Origin::NONE);
     let about = |event| {
-        audit::entry(services, event, &by)
+        let entry = audit::entry(services, event, &by)
             .about(user)
             .in_application(application.id.clone())
-            .with("backchannel_request", request.id.to_string())
+            .with("backchannel_request", request.id.to_string());
+        match second {
+            Some(second) => entry
+                .with("second_approval", second.approval.to_string())
+                .with("second_approval_by", second.user.to_string()),
+            None => entry,
+        }
     };
     let amr = session.authentication.amr.iter();
     let amr: Vec<&str> = amr.map(|method| method.as_str()).collect();

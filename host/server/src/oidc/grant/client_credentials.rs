@@ -96,6 +96,7 @@ fn issue(
         authorization_details: None,
         session_state: None,
         receipt_id: None,
+        second_receipt_id: None,
     })
 }
 

@@ -50,7 +50,7 @@ pub(super) async fn exchange(
         Some(approval) => approval,
         None => services
             .store
-            .approval_of_backchannel(found.id)
+            .approval_of_request(&entered)
             .await
             .map_err(InternalError::from)?
             .ok_or(INVALID)?,

@@ -59,7 +59,10 @@ pub(super) async fn read(
     }
     let _paused = patience.pause();
     let found = services.store.watched_request(id).await?;
-    Ok(found.map(|found| (found.request, found.approval)).unzip())
+    Ok(match found {
+        Some(found) if found.request.second.is_some() => (Some(found.request), None),
+        found => found.map(|found| (found.request, found.approval)).unzip(),
+    })
 }
 
 /// Waits until a pending approval is decided or has expired, and returns it as it is then. Returns the pending approval
@@ -86,8 +89,14 @@ pub(super) async fn decided(
     // this.
     let mut timeout = pin!(tokio::time::sleep_until(until));
     let mut interrupts = pin!(services.draining.interrupts());
-    let found = services.store.watched_request(request.id).await?;
-    let mut found = found.map(|found| found.approval);
+    // The decision about a second approval has other rows.
+    let mut found = match &request.second {
+        None => {
+            let found = services.store.watched_request(request.id).await?;
+            found.map(|found| found.approval)
+        }
+        Some(_) => services.store.approval_of_request(request).await?,
+    };
     loop {
         let waiting = match found {
             Some(found) if found.stage_at(services.now()).is_waiting() => found,
@@ -99,6 +108,6 @@ pub(super) async fn decided(
             () = &mut interrupts => return Ok(Some(waiting)),
             () = place.replaced() => return Ok(Some(waiting)),
         }
-        found = services.store.approval_of_backchannel(request.id).await?;
+        found = services.store.approval_of_request(request).await?;
     }
 }

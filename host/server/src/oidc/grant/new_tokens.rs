@@ -40,6 +40,9 @@ pub struct TokenResponse {
     /// The identifier of the receipt of an approved back-channel request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) receipt_id: Option<String>,
+    /// The identifier of the receipt of the second approval of a back-channel request, in a member of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) second_receipt_id: Option<String>,
 }
 
 /// An access token before its issue, without its number in its family, which the store assigns.

@@ -146,6 +146,7 @@ pub(super) async fn exchange(
         authorization_details: details::elements(granted, details),
         session_state,
         receipt_id: None,
+        second_receipt_id: None,
     })
 }
 

@@ -4,7 +4,7 @@ use crate::engine::rows::{cell, parse, to_json};
 use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::tables::approvals::{cooldown, delivery, receipts, report, request};
-use crate::tables::backchannel::{deliveries, withdrawal};
+use crate::tables::backchannel::{deliveries, second_approval, withdrawal};
 use crate::tables::devices;
 use crate::tables::devices::{locks, passkeys};
 use crate::{Result, Store, audit};
@@ -145,7 +145,7 @@ async fn record_answer(
     };
     let is_approved = amr.is_some();
     locks::lock_device(db, device).await?;
-    lock_user_of(db, id, now).await?;
+    lock_subjects_of(db, id, now).await?;
     // A report keeps the state of a request that ended before, because the page shows that state already.
     let counted: Option<(String, String, Option<String>)> = sql::query_as(sql::statement!(
         "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
@@ -156,6 +156,8 @@ async fn record_answer(
            AND EXISTS (SELECT 1 FROM devices
                        WHERE devices.id = $4 AND devices.user_id = approvals.user_id AND devices.revoked_at IS NULL)
            AND ",
+        second_approval::MAY_DECIDE,
+        " AND ",
         MAY_SIGN_IN,
         " RETURNING user_id, kind, application_id"
     ))
@@ -177,11 +179,15 @@ async fn record_answer(
         report::insert(db, report, &user, device, now).await?;
     }
     // A denial pauses the application that asked, and no request of others. The user began the request of a device.
-    let is_backchannel = [RequestKind::Backchannel, RequestKind::DeviceAuthorization]
-        .iter()
-        .any(|one| one.as_str() == kind);
-    if is_backchannel && report.is_none() {
-        if let (false, Some(application)) = (is_approved, &application) {
+    let is_kind = |one: RequestKind| one.as_str() == kind;
+    let is_own = is_kind(RequestKind::Backchannel) || is_kind(RequestKind::DeviceAuthorization);
+    if is_kind(RequestKind::SecondApproval) {
+        second_approval::answered(db, id, is_approved, now).await?;
+    } else if is_own && !is_approved {
+        second_approval::end_with(db, &id.to_string(), now).await?;
+    }
+    if (is_own || is_kind(RequestKind::SecondApproval)) && report.is_none() {
+        if let (true, false, Some(application)) = (is_own, is_approved, &application) {
             withdrawal::withdraw_pending(db, &user, application, now).await?;
         }
         deliveries::decided(db, id, now).await?;
@@ -266,20 +272,26 @@ async fn record_number_mismatch(
     }
     if attempts_left == 0 {
         delivery::approval_ended(db, &id.to_string()).await?;
+        second_approval::end_with(db, &id.to_string(), now).await?;
     }
     Ok(AnswerOutcome::NumberMismatch { attempts_left })
 }
 
-/// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins.
-async fn lock_user_of(db: &mut Connection, id: ApprovalId, now: Timestamp) -> Result<()> {
-    let user: Option<(Option<String>,)> =
-        sql::query_as("SELECT user_id FROM approvals WHERE id = $1")
+/// Locks the user of a request, so that a new request sees the cooldown that a denial or report begins. If it is a
+/// second approval, locks its back-channel request too, so that of several answers one counts.
+async fn lock_subjects_of(db: &mut Connection, id: ApprovalId, now: Timestamp) -> Result<()> {
+    let found: Option<(Option<String>, Option<String>)> =
+        sql::query_as("SELECT user_id, second_of FROM approvals WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&mut *db)
             .await?;
-    match user {
-        Some((Some(user),)) => request::lock_subject(db, &user, now).await,
-        _ => Ok(()),
+    let (user, request) = found.unwrap_or_default();
+    if let Some(user) = user {
+        request::lock_subject(db, &user, now).await?;
+    }
+    match request {
+        Some(request) => second_approval::lock_request(db, &request).await,
+        None => Ok(()),
     }
 }
 
@@ -325,7 +337,7 @@ async fn record_ruling(
             .fetch_optional(&mut *db)
             .await?;
     if let Some((approval,)) = approval {
-        lock_user_of(
+        lock_subjects_of(
             db,
             parse(
                 &approval,

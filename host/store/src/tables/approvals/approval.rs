@@ -24,6 +24,7 @@ crate::engine::sql::row! {
         login_id: Option<String>,
         action_approval_id: Option<String>,
         pub(crate) backchannel_id: Option<String>,
+        second_of: Option<String>,
         caller_check_id: Option<String>,
         user_id: Option<String>,
         name_digest: String,
@@ -65,7 +66,8 @@ impl ApprovalRow {
     /// The tables of the columns.
     pub(crate) const SOURCE: &str =
         " FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
-          LEFT JOIN backchannel_requests ON backchannel_requests.id = approvals.backchannel_id
+          LEFT JOIN backchannel_requests
+                 ON backchannel_requests.id = COALESCE(approvals.backchannel_id, approvals.second_of)
           LEFT JOIN caller_checks ON caller_checks.id = approvals.caller_check_id";
 
     fn stage(&self) -> Result<ApprovalStage> {
@@ -90,6 +92,9 @@ impl ApprovalRow {
 
 impl ApprovalRow {
     fn subject(&self) -> Result<ApprovalSubject> {
+        if let Some(request) = &self.second_of {
+            return self.backchannel.second_subject(request);
+        }
         match (
             &self.login_id,
             &self.action_approval_id,
@@ -166,7 +171,8 @@ impl Store {
     /// not recorded. Retention deletes requests soon, so they are few.
     pub async fn unrecorded_ends(&self, now: Timestamp, limit: u32) -> Result<Vec<Approval>> {
         sql::query_as::<ApprovalRow>(approvals_where!(
-            "approvals.action_approval_id IS NULL AND approvals.user_id IS NOT NULL AND approvals.end_recorded = 0
+            "approvals.action_approval_id IS NULL AND approvals.second_of IS NULL AND approvals.user_id IS NOT NULL
+             AND approvals.end_recorded = 0
              AND (approvals.state = 'cancelled' OR approvals.state = 'requested' AND approvals.expires_at <= $1)
              ORDER BY approvals.id LIMIT $2"
         ))
@@ -224,7 +230,8 @@ impl Store {
             .await
     }
 
-    /// The approval of a back-channel request.
+    /// The approval of a back-channel request by its user. A second approval may be necessary too: see
+    /// [`Store::approval_of_request`].
     pub async fn approval_of_backchannel(
         &self,
         request: BackchannelRequestId,
@@ -243,11 +250,16 @@ impl Store {
             .await
     }
 
-    /// The pending requests of a user at `now`, the oldest first.
+    /// The pending requests of a user at `now`, the oldest first, without second approvals of requests that ended.
     pub async fn pending_approvals(&self, user: UserId, now: Timestamp) -> Result<Vec<Approval>> {
         sql::query_as::<ApprovalRow>(approvals_where!(
             "approvals.named_user = $1 AND approvals.user_id = $1 AND approvals.state = 'requested'
-             AND approvals.expires_at > $2 ORDER BY approvals.requested_at, approvals.id"
+             AND approvals.expires_at > $2
+             AND (approvals.second_of IS NULL
+                  OR EXISTS (SELECT 1 FROM approvals AS own
+                             WHERE own.backchannel_id = approvals.second_of
+                               AND own.state IN ('requested', 'approved')))
+             ORDER BY approvals.requested_at, approvals.id"
         ))
         .bind(user.to_string())
         .bind(now.millis())

@@ -14,7 +14,7 @@ use crate::tables::approvals::request::{
 };
 use crate::tables::approvals::{conflict, delivery, dispatch, limit, repeat};
 use crate::tables::backchannel::{
-    choices, deliveries, device_authorization, request as backchannel,
+    choices, deliveries, device_authorization, request as backchannel, second_approval,
 };
 use crate::tables::caller_checks;
 use crate::{Result, Store, StoreError, audit};
@@ -145,9 +145,20 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     if is_held {
         entry = entry.with("held", true);
     }
+    if let Some(draft) = request
+        .backchannel
+        .as_ref()
+        .filter(|draft| draft.request.second.is_some())
+    {
+        second_approval::insert_all(db, draft, reached.is_some() || is_held).await?;
+        entry = entry.with("second_approvers", draft.seconds.len());
+    }
     match request.kind {
         // The limits of applications and of checks of callers bound these entries.
-        RequestKind::Backchannel | RequestKind::DeviceAuthorization | RequestKind::CallerCheck => {
+        RequestKind::Backchannel
+        | RequestKind::DeviceAuthorization
+        | RequestKind::SecondApproval
+        | RequestKind::CallerCheck => {
             audit::append_if_about_user(db, &entry, true).await?;
         }
         _ => repeat::append(db, &entry, approval.name_digest).await?,
@@ -319,6 +330,12 @@ async fn insert(
         ApprovalSubject::Backchannel { id, .. }
         | ApprovalSubject::DeviceAuthorization { id, .. } => backchannel = Some(id.to_string()),
         ApprovalSubject::CallerCheck { id, .. } => caller_check = Some(id.to_string()),
+        // Its request adds it: see `second_approval`.
+        ApprovalSubject::SecondApproval { .. } => {
+            return Err(StoreError::Internal(
+                "a second approval was requested alone",
+            ));
+        }
     }
     let (reached, held_for): (Option<String>, Option<String>) = sql::query_as(
         "INSERT INTO approvals (id, login_id, action_approval_id, user_id, held_for, name_digest, number, prompt,

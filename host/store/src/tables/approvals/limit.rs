@@ -181,6 +181,7 @@ pub(super) fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest
         | RequestKind::Passkey
         | RequestKind::Backchannel
         | RequestKind::DeviceAuthorization
+        | RequestKind::SecondApproval
         | RequestKind::CallerCheck => return true,
     };
     let user = request
@@ -225,7 +226,9 @@ pub(super) fn replaced_requests(request: &ApprovalRequest) -> Option<(&'static s
         // No device receives a request for a passkey: see `passkey_sign_ins`.
         RequestKind::Passkey => None,
         // An application ends its request by letting it expire.
-        RequestKind::Backchannel | RequestKind::DeviceAuthorization => None,
+        RequestKind::Backchannel
+        | RequestKind::DeviceAuthorization
+        | RequestKind::SecondApproval => None,
         // A user has one at most.
         RequestKind::CallerCheck => None,
     }

@@ -54,9 +54,11 @@ pub(crate) async fn insert(
         "INSERT INTO receipts (id, user_id, about_user, names, application_id, decided_at, receipt)
          SELECT approvals.id, approvals.user_id,
                 COALESCE(action_approvals.target_user,
-                         CASE WHEN caller_checks.asked_by_kind = 'user' THEN caller_checks.asked_by END),
+                         CASE WHEN caller_checks.asked_by_kind = 'user' THEN caller_checks.asked_by END,
+                         (SELECT asked.user_id FROM backchannel_requests AS asked WHERE asked.id = approvals.second_of)),
                 NULLIF(action_approvals.names, ''),
-                CASE WHEN approvals.backchannel_id IS NOT NULL AND approvals.state = 'approved'
+                CASE WHEN (approvals.backchannel_id IS NOT NULL OR approvals.second_of IS NOT NULL)
+                          AND approvals.state = 'approved'
                      THEN approvals.application_id END,
                 $2, $3
          FROM approvals LEFT JOIN action_approvals ON action_approvals.id = approvals.action_approval_id
@@ -73,8 +75,8 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Deletes the receipts of a user, those of protected actions that concern the user or have one of the names, and those
-/// of checks of callers that the user began as an administrator.
+/// Deletes the receipts of a user, those of second approvals and protected actions that concern the user or have one of
+/// the names, and those of checks of callers that the user began as an administrator.
 pub(crate) async fn erase_user(db: &mut Connection, user: UserId, names: &[String]) -> Result<()> {
     sql::query("DELETE FROM receipts WHERE user_id = $1 OR about_user = $1")
         .bind(user.to_string())

@@ -4,6 +4,7 @@ use crate::engine::rows::{epoch_number, to_json};
 use crate::engine::sql::Connection;
 use crate::engine::{claimed_messages, deferred, sql};
 use crate::tables::backchannel::deliveries;
+use crate::tables::backchannel::second_approval::second_counts;
 use crate::tables::devices::locks;
 use crate::tables::sessions::saml_participants;
 use crate::tables::sign_in::logins::completion::{
@@ -45,7 +46,8 @@ pub enum BackchannelClaim {
         /// The epoch of its tokens.
         epoch: u32,
     },
-    /// It was claimed before, or its user may not sign in to the application any more. Nothing was stored.
+    /// It was claimed before, its user may not sign in to the application any more, or a second approval that it needs
+    /// does not count any more. Nothing was stored.
     NotOpen,
     /// The proof was used before. The `auth_req_id` was not claimed.
     ProofReplayed,
@@ -94,7 +96,7 @@ async fn claim(
         .bind(session.approval.to_string())
         .execute(&mut *db)
         .await?;
-    let claimed: Option<(i64,)> = sql::query_as(
+    let claimed: Option<(i64,)> = sql::query_as(concat!(
         "UPDATE backchannel_requests SET claimed_at = $2
          WHERE id = $1 AND claimed_at IS NULL
            AND EXISTS (SELECT 1 FROM approvals
@@ -104,8 +106,14 @@ async fn claim(
                        WHERE users.id = $4 AND users.state = 'active' AND accounts.id = $5
                          AND accounts.application_id = backchannel_requests.application_id
                          AND accounts.state IN ('invited', 'active'))
+           AND (second_group IS NULL
+                OR EXISTS (SELECT 1 FROM backchannel_requests AS asked
+                           JOIN approvals AS second ON second.second_of = asked.id
+                           WHERE asked.id = $1 AND ",
+        second_counts!(),
+        "))
          RETURNING (SELECT MAX(epoch) FROM token_epochs)",
-    )
+    ))
     .bind(request.to_string())
     .bind(now.millis())
     .bind(session.approval.to_string())

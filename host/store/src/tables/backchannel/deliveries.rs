@@ -78,7 +78,7 @@ pub(crate) async fn decided(
     sql::query(
         "UPDATE backchannel_deliveries
          SET due_at = $2, next_attempt_at = $2, attempts = CASE WHEN attempts = 0 THEN 0 ELSE attempts + 1 END
-         WHERE id = (SELECT backchannel_id FROM approvals WHERE approvals.id = $1)",
+         WHERE id = (SELECT COALESCE(backchannel_id, second_of) FROM approvals WHERE approvals.id = $1)",
     )
     .bind(approval.to_string())
     .bind(now.millis())

@@ -5,7 +5,9 @@ use crate::engine::sql;
 use crate::engine::sql::Connection;
 use crate::{Result, Store, StoreError};
 use assent_model::approval::ApprovalSubject;
-use assent_model::backchannel::{BackchannelBinding, BackchannelRequest, BindingMessage};
+use assent_model::backchannel::{
+    BackchannelBinding, BackchannelRequest, BindingMessage, FirstApprover, SecondApprovers,
+};
 use assent_model::device_authorization::{EnteredCode, UserCode};
 use assent_model::id::{BackchannelRequestId, Did, UserId};
 use assent_model::scope::Scopes;
@@ -33,6 +35,8 @@ crate::engine::sql::row! {
         asked_at: Option<i64>,
         scopes: Option<String>,
         binding: Option<String>,
+        second_group: Option<String>,
+        second_for: Option<String>,
     }
 }
 
@@ -66,6 +70,37 @@ impl BackchannelOutlineRow {
             })),
             _ => Err(unexpected()),
         }
+    }
+
+    fn first(&self, id: &str) -> Result<Option<FirstApprover>> {
+        let first = self.second_for.as_deref();
+        first
+            .map(|first| from_json(first, cell("backchannel_requests", "second_for", id)))
+            .transpose()
+    }
+
+    fn second(&self, id: &str) -> Result<Option<SecondApprovers>> {
+        let place = cell("backchannel_requests", "second_group", id);
+        match (&self.second_group, self.first(id)?) {
+            (None, None) => Ok(None),
+            (Some(group), Some(first)) => Ok(Some(SecondApprovers {
+                group: parse(group, place)?,
+                first,
+            })),
+            _ => Err(place.unexpected()),
+        }
+    }
+
+    /// The subject of the second approval of the request with this id.
+    pub(crate) fn second_subject(&self, id: &str) -> Result<ApprovalSubject> {
+        let first = self.first(id)?;
+        Ok(ApprovalSubject::SecondApproval {
+            id: parse(id, cell("backchannel_requests", "id", id))?,
+            first: first.ok_or(cell("backchannel_requests", "second_for", id).unexpected())?,
+            message: self.message(),
+            scopes: self.scopes(id)?,
+            binding: self.binding(id)?,
+        })
     }
 
     /// The subject of the approval of the request with this id.
@@ -102,6 +137,7 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
             message: row.outline.message(),
             binding: row.outline.binding(&row.id)?,
             entered_code: row.outline.entered_code(&row.id)?,
+            second: row.outline.second(&row.id)?,
             requested_at: moment(row.requested_at),
             expires_at: moment(row.expires_at),
             is_claimed: row.claimed_at.is_some(),
@@ -113,8 +149,9 @@ impl TryFrom<BackchannelRow> for BackchannelRequest {
 pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) -> Result<()> {
     sql::query(
         "INSERT INTO backchannel_requests (id, digest, application_id, user_id, scopes, binding_message, requested_at,
-                                           expires_at, binding, authorization_details, user_code, asked_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+                                           expires_at, binding, authorization_details, user_code, asked_at,
+                                           second_group, second_for)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
     )
     .bind(request.id.to_string())
     .bind(request.digest.to_text())
@@ -128,6 +165,8 @@ pub(crate) async fn insert(db: &mut Connection, request: &BackchannelRequest) ->
     .bind(to_json(&request.details)?)
     .bind(request.entered_code.as_ref().map(|entered| entered.code.to_string()))
     .bind(request.entered_code.as_ref().map(|entered| entered.asked_at.millis()))
+    .bind(request.second.as_ref().map(|second| second.group.to_string()))
+    .bind(request.second.as_ref().map(|second| to_json(&second.first)).transpose()?)
     .execute(db)
     .await?;
     Ok(())

@@ -5,6 +5,7 @@ use crate::engine::rows::{cell, parse};
 use crate::engine::sql::Connection;
 use crate::engine::{deferred, sql};
 use crate::tables::approvals::delivery;
+use crate::tables::backchannel::second_approval;
 use crate::{Result, Store};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
@@ -61,7 +62,8 @@ impl Store {
                 .bind(now.millis())
                 .fetch_all(&mut *db)
                 .await?;
-                notify(db, ended).await?;
+                second_approval::end_of(db, &id.to_string(), now).await?;
+                notify(db, ended, now).await?;
                 Ok(true)
             })
         })
@@ -82,7 +84,7 @@ pub(crate) async fn withdraw_of(db: &mut Connection, user: UserId, now: Timestam
     .bind(now.millis())
     .fetch_all(&mut *db)
     .await?;
-    notify(db, withdrawn).await
+    notify(db, withdrawn, now).await
 }
 
 /// Withdraws the unclaimed requests of one application for a user.
@@ -104,7 +106,7 @@ pub(crate) async fn withdraw_in(
     .bind(now.millis())
     .fetch_all(&mut *db)
     .await?;
-    notify(db, withdrawn).await
+    notify(db, withdrawn, now).await
 }
 
 /// Withdraws the pending requests of one application for a user who denied one of them. An approved request stays,
@@ -125,7 +127,7 @@ pub(crate) async fn withdraw_pending(
     .bind(now.millis())
     .fetch_all(&mut *db)
     .await?;
-    notify(db, withdrawn).await
+    notify(db, withdrawn, now).await
 }
 
 /// Withdraws the approved requests of an application that was disabled, of all users.
@@ -144,13 +146,14 @@ pub(crate) async fn withdraw_for(
     .bind(now.millis())
     .fetch_all(&mut *db)
     .await?;
-    notify(db, withdrawn).await
+    notify(db, withdrawn, now).await
 }
 
-/// Ends the deliveries of withdrawn requests, and notifies those who show or await them.
-async fn notify(db: &mut Connection, withdrawn: Withdrawn) -> Result<()> {
+/// Ends the deliveries and the second approvals of withdrawn requests, and notifies those who show or await them.
+async fn notify(db: &mut Connection, withdrawn: Withdrawn, now: Timestamp) -> Result<()> {
     for (id, user) in withdrawn {
         delivery::approval_ended(db, &id).await?;
+        second_approval::end_with(db, &id, now).await?;
         if let Some(user) = user {
             let user = parse(&user, cell("approvals", "user_id", &id))?;
             deferred::record_change(db, Change::Inbox(user))?;

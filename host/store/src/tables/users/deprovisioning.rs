@@ -29,7 +29,7 @@ pub(crate) const IS_UNUSED: &str = "approvals.state = 'approved'
                        WHERE action_approvals.id = approvals.action_approval_id
                          AND action_approvals.claimed_at IS NULL)
             OR EXISTS (SELECT 1 FROM backchannel_requests
-                       WHERE backchannel_requests.id = approvals.backchannel_id
+                       WHERE backchannel_requests.id = COALESCE(approvals.backchannel_id, approvals.second_of)
                          AND backchannel_requests.claimed_at IS NULL))";
 
 /// Withdraws the unused approvals of a user.

@@ -23,6 +23,7 @@ use assent_model::authorization_details::name::{TypeName, TypeNameError};
 use assent_model::backchannel::LongestExpiry;
 use assent_model::certificate_name::CertificateNameKind;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
+use assent_model::id::GroupId;
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
 use assent_plugin_host::egress::Egress;
@@ -59,6 +60,7 @@ pub(super) fn apply(
         backchannel_authentication_request_signing_alg,
         backchannel_binding,
         backchannel_longest_expiry,
+        second_approver_group,
         token_endpoint_auth_signing_alg,
         security_profile,
         tls_client_auth_subject_dn,
@@ -176,6 +178,9 @@ pub(super) fn apply(
     if let Some(seconds) = backchannel_longest_expiry {
         settings.backchannel_longest_expiry = longest_expiry(seconds)?;
     }
+    if let Some(group) = second_approver_group {
+        settings.second_approver_group = group.as_deref().map(group_id).transpose()?;
+    }
     set(
         &mut settings.assertion_algorithm,
         token_endpoint_auth_signing_alg,
@@ -276,6 +281,12 @@ fn longest_expiry(seconds: u32) -> Result<LongestExpiry> {
         let expected = format!("expected {SHORTEST} to {LONGEST} seconds");
         invalid("backchannel_longest_expiry", expected)
     })
+}
+
+/// Reads the id of a group. Without such a group nobody can give a second approval.
+fn group_id(text: &str) -> Result<GroupId> {
+    text.parse()
+        .map_err(|_| invalid("second_approver_group", "expected the id of a group"))
 }
 
 fn at_least_one(grant_types: Vec<GrantType>) -> Result<BTreeSet<GrantType>> {

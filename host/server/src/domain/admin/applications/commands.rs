@@ -66,6 +66,7 @@ impl AdminCommand for CreateClient {
             backchannel_authentication_request_signing_alg: _,
             backchannel_binding: _,
             backchannel_longest_expiry: _,
+            second_approver_group: _,
             token_endpoint_auth_signing_alg: _,
             security_profile: _,
             tls_client_auth_subject_dn: _,

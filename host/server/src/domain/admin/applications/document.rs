@@ -108,6 +108,9 @@ assent_model::resource! {
     protected plain backchannel_binding: BackchannelBinding,
     /// The longest `requested_expiry` of its back-channel requests in seconds, 10 to 86400.
     protected plain backchannel_longest_expiry: u32,
+    /// The id of the group of which a member must approve each of its back-channel requests, beside the user and never
+    /// for themselves (four eyes); null if the approval of the user is enough.
+    protected removable second_approver_group: String,
     /// The only algorithm of its assertions with `private_key_jwt`; null permits each supported one. Another one is
     /// rejected.
     protected omitted token_endpoint_auth_signing_alg: ClientAlgorithm,
@@ -255,6 +258,7 @@ impl ClientDocument {
             backchannel_request_algorithm,
             backchannel_binding,
             backchannel_longest_expiry,
+            second_approver_group,
             assertion_algorithm,
             security_profile,
             id_token_algorithm,
@@ -324,6 +328,7 @@ impl ClientDocument {
             backchannel_authentication_request_signing_alg: *backchannel_request_algorithm,
             backchannel_binding: *backchannel_binding,
             backchannel_longest_expiry: backchannel_longest_expiry.seconds(),
+            second_approver_group: second_approver_group.map(|group| group.to_string()),
             token_endpoint_auth_signing_alg: *assertion_algorithm,
             security_profile: *security_profile,
             id_token_signed_response_alg: *id_token_algorithm,

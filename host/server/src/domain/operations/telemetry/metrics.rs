@@ -87,7 +87,9 @@ impl ApprovalMetrics {
         match subject {
             ApprovalSubject::SignIn(_) => &self.sign_ins,
             ApprovalSubject::ProtectedAction { .. } => &self.actions,
-            ApprovalSubject::Backchannel { .. } => &self.backchannel,
+            ApprovalSubject::Backchannel { .. } | ApprovalSubject::SecondApproval { .. } => {
+                &self.backchannel
+            }
             ApprovalSubject::DeviceAuthorization { .. } => &self.device_authorizations,
             ApprovalSubject::CallerCheck { .. } => &self.caller_checks,
         }
