@@ -187,7 +187,7 @@ async fn a_denial_pauses_its_application_until_the_user_permits_it_again(databas
     let page = browser.get("/requests").await;
     assert!(
         page.body
-            .contains("You denied or reported a request. It is paused until"),
+            .contains("You denied or reported a request. End of the pause:"),
         "{}",
         page.body
     );
@@ -247,7 +247,7 @@ async fn a_report_pauses_all_applications_until_the_user_ends_the_pause(database
     assert_eq!(applications, [other.id.as_str()], "{database:?}");
     assert!(
         page.body
-            .contains("You denied or reported a request. It is paused until"),
+            .contains("You denied or reported a request. End of the pause:"),
         "{}",
         page.body
     );
@@ -282,7 +282,7 @@ async fn an_application_is_paused_after_requests_without_an_answer(database: Dat
     let page = browser.get("/requests").await;
     assert!(
         page.body
-            .contains("You left several requests without an answer. It is paused until"),
+            .contains("You left several requests without an answer. End of the pause:"),
         "{database:?}: {}",
         page.body
     );
