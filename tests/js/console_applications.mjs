@@ -530,6 +530,7 @@ async function sections(admin) {
     'Protection of codes',
     'What it receives',
     'Signing in and out from here',
+    'Requests without a browser',
     'Information for users',
     'Advanced',
     'Logo',

@@ -35,7 +35,10 @@ async fn an_administrator_sees_what_an_application_asked(database: Database) {
         json!([])
     );
     asked(&host, &ada, "Order 1", "approved").await;
+    // The list is in the order of the times.
+    host.advance(1);
     asked(&host, &ada, "Order 2", "denied").await;
+    host.advance(1);
     // The denial pauses the application.
     ciba::asked(&host, &ada, &[("binding_message", Some("Order 3"))]).await;
     host.advance(700);
@@ -124,7 +127,7 @@ async fn retention_deletes_requests_after_thirty_days(database: Database) {
         logins: day,
         sessions: day,
         enrolments: day,
-        admin_tokens: day,
+        admin_tokens: 400 * day,
         traces: day,
         receipts: day,
         audit: 400 * day,

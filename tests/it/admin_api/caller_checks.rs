@@ -78,7 +78,7 @@ async fn a_caller_approves_with_the_number_that_the_helper_reads_aloud(database:
     );
 
     // Both events name the check, its administrator and the user.
-    let log = format!("user={}&limit=20", id(&ada.user));
+    let log = format!("user={}", id(&ada.user));
     let log = entries(&host, &log).await;
     let about = |event: &str| {
         let about = |entry: &&Value| {

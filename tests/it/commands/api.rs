@@ -18,11 +18,11 @@ use crate::harness::{
 };
 
 /// The verbs of the commands. A new verb is added here only if none of these describes the operation.
-const VERBS: [&str; 32] = [
-    "list", "show", "create", "update", "delete", "set", "activate", "add", "apply", "assign",
-    "cancel", "compare", "confirm", "end", "end-all", "enrol", "erase", "export", "import",
-    "preview", "refresh", "reload", "remove", "replace", "revoke", "rollback", "rotate", "settle",
-    "start", "test", "validate", "withdraw",
+const VERBS: [&str; 34] = [
+    "list", "show", "create", "update", "delete", "set", "activate", "add", "apply", "ask",
+    "assign", "cancel", "compare", "confirm", "days", "end", "end-all", "enrol", "erase", "export",
+    "import", "preview", "refresh", "reload", "remove", "replace", "revoke", "rollback", "rotate",
+    "settle", "start", "test", "validate", "withdraw",
 ];
 
 #[test]

@@ -41,7 +41,7 @@ async fn commands_list_rotate_and_revoke_keys() {
     let listed = list(&host).await;
     assert_eq!(
         (listed.len(), &listed[0]["kid"], &listed[0]["stage"]),
-        (2, &json!(first), &json!("signing"))
+        (3, &json!(first), &json!("signing"))
     );
     assert_eq!(
         (&listed[1]["alg"], &listed[1]["until"]),
