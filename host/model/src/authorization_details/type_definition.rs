@@ -36,7 +36,7 @@ pub struct TypeSource {
     pub schema: Value,
     /// The template of each language.
     pub templates: BTreeMap<Language, String>,
-    /// The group of which a member must approve each request with the type, beside its user; `None` if nobody must.
+    /// The group of which a member must approve each request with the type, beside its user; `None` if none must.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_approver_group: Option<GroupId>,
 }

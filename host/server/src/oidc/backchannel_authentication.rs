@@ -178,7 +178,7 @@ fn may_ask(services: &Services, application: &Application) -> Result<(), TokenEr
 }
 
 /// Returns the group of which a member must approve too; `None` if neither the application nor a type of authorization
-/// details names one. One person approves all of a request, so there must not be two groups.
+/// details names one. One member approves all of a request, so there must not be two groups.
 fn second_group(
     application: &Application,
     checked: &CheckedDetails,

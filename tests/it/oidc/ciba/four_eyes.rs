@@ -258,7 +258,7 @@ async fn the_user_is_never_the_second_person(database: Database) {
     let Fixture { host, ada, group } = &fixture;
     join(host, group, &ada.user).await;
     let auth_req_id = fixture.asked().await;
-    // Only the request of the user itself, and nobody else is a member.
+    // Only the request of the user itself, and no other user is a member.
     let own = pending(&ada.device).await;
     assert!(own.backchannel.is_some());
     ada.device.approve(&own, "").await;
@@ -433,7 +433,7 @@ async fn a_type_of_details_may_need_a_second_person(database: Database) {
     let registered = host.admin_ok(Method::PUT, TYPE, wanted).await;
     assert_eq!(registered["second_approver_group"], id(group));
     permit(host, ada, json!(["payment"])).await;
-    // A request without the type needs nobody else.
+    // A request without the type needs no other user.
     let auth_req_id = fixture.asked().await;
     assert!(shows_nothing(&grace.device).await, "{database:?}");
     ada.device.approve(&pending(&ada.device).await, "").await;
@@ -450,11 +450,11 @@ async fn a_type_of_details_may_need_a_second_person(database: Database) {
     ada.device.approve(&pending(&ada.device).await, "").await;
     let tokens = fixture.tokens(&auth_req_id).await;
     assert_eq!(tokens["authorization_details"], json!([payment("12.50")]));
-    // A browser cannot wait for another person.
+    // A browser cannot wait for another user.
     let (error, description) = refusal(host, ada, &details).await;
     assert_eq!(error, "invalid_authorization_details");
     assert!(description.contains("second approval"), "{description}");
-    // One person approves all of a request.
+    // One member approves all of a request.
     let other = json!({"name": "Others"});
     let other = host.admin_ok(Method::POST, "/groups", other).await;
     change(host, ada, json!({"second_approver_group": id(&other)})).await;

@@ -11,7 +11,7 @@ use assent_model::secret::Digest;
 use assent_store::SecondApprover;
 
 /// Returns the requests to the users who may give the second approval of a new back-channel request; none if it needs
-/// none. If nobody can give one, the request expires: the application must not learn who has a device.
+/// none. If no member can give one, the request expires: the application must not learn who has a device.
 pub(crate) async fn requests_for(
     services: &Services,
     request: &BackchannelRequest,

@@ -283,7 +283,7 @@ fn longest_expiry(seconds: u32) -> Result<LongestExpiry> {
     })
 }
 
-/// Reads the id of a group. Without such a group nobody can give a second approval.
+/// Reads the id of a group. Without such a group no user can give a second approval.
 fn group_id(text: &str) -> Result<GroupId> {
     text.parse()
         .map_err(|_| invalid("second_approver_group", "expected the id of a group"))
