@@ -86,7 +86,7 @@ async fn access_is_found_by_its_use_and_its_roles(database: Database) {
         ("role=read", &[]),
         ("role=reader&unused=90-days", &["bob"]),
         ("q=bob&unused=90-days", &["bob"]),
-        ("q=ada&unused=90-days", &[]),
+        ("q=bob&unused=never", &[]),
         ("denied=true&role=reader", &[]),
     ] {
         let list = payroll.list(query).await;
