@@ -5,6 +5,7 @@ mod applying;
 mod approvals;
 mod approved_parts;
 mod by_key;
+mod changed_members;
 mod logo_uris;
 mod permissions;
 mod races;
