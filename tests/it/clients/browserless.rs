@@ -249,14 +249,20 @@ async fn wrong_digits(library: Library, message: Option<&str>) {
             Some(digits) => digits.to_owned(),
             None => waiting.answer["binding_number"].text().to_owned(),
         };
-        // Other digits, of the same number.
-        let others: String = number
-            .bytes()
-            .map(|digit| char::from(b'0' + (digit - b'0' + 1) % 10))
-            .collect();
+        // The same wrong digits count once.
+        let others = |turn: u8| -> String {
+            let digits = number.bytes().map(|digit| digit - b'0');
+            digits
+                .map(|digit| char::from(b'0' + (digit + turn) % 10))
+                .collect()
+        };
         let request = waiting.ada.device.pending_requests(5).await.remove(0);
-        for _ in 0..wrong {
-            let decided = waiting.ada.device.decide(&request, Some(&others)).await;
+        for turn in 1..=wrong {
+            let decided = waiting
+                .ada
+                .device
+                .decide(&request, Some(&others(turn)))
+                .await;
             assert!(decided.is_err(), "{library:?}");
         }
         if wrong < 3 {
