@@ -353,8 +353,8 @@ impl CooldownPolicy {
 }
 
 /// The digits that the browser or the application shows and the user types on the device. The server never sends them
-/// to the device. Those of a sign-in or a protected action are two. Those of a back-channel request are three, or two to
-/// four of the application's choice.
+/// to the device. Those of a sign-in or a protected action are two. Those of a back-channel request are three, or two
+/// to four of the application's choice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MatchingNumber {
     /// The number of digits: `042` is not `42`.

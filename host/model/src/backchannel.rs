@@ -218,8 +218,8 @@ impl BindingMessage {
         Ok(Self(text.to_owned()))
     }
 
-    /// Returns the message of a stored request. Its text was accepted when it was stored: a later version may have other
-    /// rules.
+    /// Returns the message of a stored request. Its text was accepted when it was stored: a later version may have
+    /// other rules.
     pub fn of_stored(text: String) -> Self {
         Self(text)
     }

@@ -15,9 +15,9 @@ pub enum DeliverySettlement {
     RetryAt(Timestamp),
 }
 
-/// Returns the time of the next attempt if the attempt with this number, from 1, fails at `now`. `None` if that would be
-/// later than `last`. `pauses` are the delays after the first attempts, in seconds; the last one applies to all further
-/// attempts.
+/// Returns the time of the next attempt if the attempt with this number, from 1, fails at `now`. `None` if that would
+/// be later than `last`. `pauses` are the delays after the first attempts, in seconds; the last one applies to all
+/// further attempts.
 pub fn again_after<const PAUSES: usize>(
     pauses: &[u64; PAUSES],
     attempt: u32,

@@ -103,7 +103,7 @@ async fn a_stopped_application_sees_requests_that_expire(database: Database) {
         "{}",
         page.body
     );
-    assert!(page.body.contains("You stopped its requests on"));
+    assert!(page.body.contains("You stopped its requests:"));
     // The pending request is gone from the device, and pending for the application.
     assert!(
         ada.device.pending_requests(0).await.is_empty(),
@@ -331,7 +331,7 @@ async fn requests_are_permitted_again_only_after_a_recent_sign_in() {
     host.advance(1500);
     let page = choose(&browser.get("/requests").await, &ada.application, "stop").await;
     assert!(
-        page.body.contains("You stopped its requests on"),
+        page.body.contains("You stopped its requests:"),
         "{}",
         page.body
     );

@@ -212,7 +212,8 @@ proptest! {
         place in 0_usize..20,
         hidden in prop_oneof![
             Just('\u{34f}'), Just('\u{200b}'), Just('\u{200c}'), Just('\u{200d}'), Just('\u{2060}'),
-            Just('\u{2800}'), Just('\u{feff}'), proptest::char::range('\u{fe00}', '\u{fe0f}'), proptest::char::range('\u{e000}', '\u{f8ff}'),
+            Just('\u{2800}'), Just('\u{feff}'), proptest::char::range('\u{fe00}', '\u{fe0f}'),
+            proptest::char::range('\u{e000}', '\u{f8ff}'),
             proptest::char::range('\u{e0000}', '\u{e0fff}'),
         ],
     ) {

@@ -41,8 +41,8 @@ pub struct RateLimits {
     /// Requests of one IP address with an invalid credential: to the admin API, to the authenticator API, and with
     /// recovery codes, each counted separately. Authenticated requests do not count.
     pub unauthenticated_requests: Rate,
-    /// Wrong codes of devices that the authenticators of one IP address enter (RFC 8628 section 5.1). Right codes do not
-    /// count. Above the limit no code is accepted.
+    /// Wrong codes of devices that the authenticators of one IP address enter (RFC 8628 section 5.1). Right codes do
+    /// not count. Above the limit no code is accepted.
     pub wrong_user_codes: Rate,
     /// Callbacks that one IP address sends to one approval channel.
     pub callbacks_per_ip: Rate,

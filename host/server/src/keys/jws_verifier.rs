@@ -126,9 +126,9 @@ impl JwsAlgorithm for Ed25519 {
     }
 }
 
-/// Returns the members of a key that its verification needs: the library rejects a key for the form of any other member.
-/// `kid` is not among them, because the library would require it in the header, but a token of the only key need not
-/// name it (OpenID Connect Core section 10.1).
+/// Returns the members of a key that its verification needs: the library rejects a key for the form of any other
+/// member. `kid` is not among them, because the library would require it in the header, but a token of the only key
+/// need not name it (OpenID Connect Core section 10.1).
 fn jwk_members(key: &Map<String, Value>) -> Option<Map<String, Value>> {
     let needed: &[&str] = match key.get("kty")?.as_str()? {
         "RSA" => &["n", "e"],

@@ -233,8 +233,8 @@ fn notification_token(
         .map_err(|error| TokenError::InvalidRequest(error.to_string()))
 }
 
-/// Returns the message of a request. If users type digits, a message of digits is what they type, and the device must not
-/// show it.
+/// Returns the message of a request. If users type digits, a message of digits is what they type, and the device must
+/// not show it.
 fn bound_message(
     application: &Application,
     parameters: &Parameters,

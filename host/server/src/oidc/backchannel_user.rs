@@ -72,8 +72,8 @@ enum SubjectHint {
     Name(String),
 }
 
-/// Returns the user whom a `login_hint_token` names. It is a JWT that the application signed with a registered key, with
-/// a subject identifier (RFC 9493) in `sub_id`. OpenID CIBA Core 1.0 leaves its form to the server.
+/// Returns the user whom a `login_hint_token` names. It is a JWT that the application signed with a registered key,
+/// with a subject identifier (RFC 9493) in `sub_id`. OpenID CIBA Core 1.0 leaves its form to the server.
 async fn token_subject(
     services: &Services,
     application: &Application,

@@ -121,8 +121,8 @@ pub async fn accept(
     Err(TokenError::TooMany(RateLimitError::SOON))
 }
 
-/// Returns the requested scopes that the application may have. Others are ignored, as at the authorization endpoint. The
-/// device shows and signs them, so `offline_access` needs no `prompt`.
+/// Returns the requested scopes that the application may have. Others are ignored, as at the authorization endpoint.
+/// The device shows and signs them, so `offline_access` needs no `prompt`.
 fn scopes(application: &Application, parameters: &Parameters) -> Result<Scopes, TokenError> {
     let settings = &application.settings;
     let requested = Scopes::parse_known(parameters.required("scope")?);

@@ -1,5 +1,5 @@
-//! `authorization_details` of a request (RFC 9396 sections 2 and 5), at the authorization endpoint and at the back-channel
-//! authentication endpoint.
+//! `authorization_details` of a request (RFC 9396 sections 2 and 5), at the authorization endpoint and at the
+//! back-channel authentication endpoint.
 
 use super::parameters::Parameters;
 use crate::domain::{InternalError, Services};

@@ -63,8 +63,8 @@ pub(super) async fn effective<'a>(
     Ok(Cow::Owned(request_jwt::parameters_of(application, claims)))
 }
 
-/// Records the `jti` in the replay cache. The client's id, which contains no blank, and the prefix are part of the entry:
-/// one client cannot use up the `jti` of another, or of a client assertion.
+/// Records the `jti` in the replay cache. The client's id, which contains no blank, and the prefix are part of the
+/// entry: one client cannot use up the `jti` of another, or of a client assertion.
 async fn use_once(
     services: &Services,
     application: &Application,

@@ -190,8 +190,8 @@ async fn a_session_in_the_browser_is_never_used(database: Database) {
     );
 }
 
-/// A device code is entered by a victim for an attacker: application, place and age are shown and signed before anything
-/// counts.
+/// A device code is entered by a victim for an attacker: application, place and age are shown and signed before
+/// anything counts.
 #[tokio::test]
 async fn a_proof_covers_the_code_the_age_and_the_permissions() {
     let (host, ada) = start(Database::Sqlite).await;

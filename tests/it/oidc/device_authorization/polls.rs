@@ -151,7 +151,8 @@ async fn device_codes_work_only_for_their_client_and_grant(database: Database) {
     assert_eq!(status, StatusCode::OK, "{database:?}: nothing was used up");
 }
 
-/// A `device_code` used 50 times at once on two instances: one claim wins. A code entered at once by two users: one wins.
+/// A `device_code` used 50 times at once on two instances: one claim wins. A code entered at once by two users: one
+/// wins.
 #[tokio::test]
 async fn concurrent_entries_and_claims_on_two_instances_have_one_winner() {
     let (host, ada) = start(Database::Postgres).await;

@@ -90,8 +90,8 @@ async fn an_algorithm_fits_the_authentication_method() {
     assert_eq!(it.application(&client).await.get(MEMBER), None);
 }
 
-/// The members of OpenID CIBA Core 1.0 section 4. A registration may require signed requests, and an update does not end
-/// the requirement.
+/// The members of OpenID CIBA Core 1.0 section 4. A registration may require signed requests, and an update does not
+/// end the requirement.
 #[tokio::test]
 async fn a_registration_has_the_members_of_back_channel_requests() {
     const ALGORITHM: &str = "backchannel_authentication_request_signing_alg";

@@ -12,8 +12,8 @@ use assent_store::{AccessTotals, MemberUse};
 
 /// The days without a use from which access counts as unused.
 const UNUSED_DAYS: u64 = 90;
-/// The largest number of entries that a page with conditions examines. It returns fewer items than the limit rather than
-/// examine more.
+/// The largest number of entries that a page with conditions examines. It returns fewer items than the limit rather
+/// than examine more.
 const MOST_EXAMINED: usize = 1_000;
 /// The number of entries that a page with conditions examines at a time.
 const EXAMINED_AT_ONCE: u32 = 250;

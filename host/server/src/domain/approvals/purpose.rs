@@ -115,8 +115,8 @@ impl<'a> Purpose<'a> {
         }
     }
 
-    /// Returns the numbers of which the user types one, in random order. Empty for a back-channel request without digits
-    /// to type.
+    /// Returns the numbers of which the user types one, in random order. Empty for a back-channel request without
+    /// digits to type.
     pub(super) fn numbers(self, entropy: &dyn Entropy) -> Vec<MatchingNumber> {
         match self {
             Self::SignIn(_) | Self::ProtectedAction(_) | Self::CallerCheck(_) => {

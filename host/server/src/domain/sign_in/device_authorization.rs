@@ -1,7 +1,7 @@
 //! Sign-in on a device whose code the user enters (RFC 8628): the codes, and their entry in an authenticator.
 //!
-//! The entry of a code decides nothing. It creates an approval request of the user whose authenticator entered it, which
-//! shows the application, the location and the age of the request (section 5.4). A code is entered once.
+//! The entry of a code decides nothing. It creates an approval request of the user whose authenticator entered it,
+//! which shows the application, the location and the age of the request (section 5.4). A code is entered once.
 
 use std::sync::Arc;
 

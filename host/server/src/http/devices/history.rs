@@ -51,8 +51,8 @@ struct PastRequestView {
     /// The protected action; `null` for a sign-in.
     #[schema(required)]
     protected_action: Option<PastActionView>,
-    /// Whether the request had no browser: an application asked, or the user entered the code of a device. Then `browser`
-    /// is empty. `place` is that of the device with the code, or empty.
+    /// Whether the request had no browser: an application asked, or the user entered the code of a device. Then
+    /// `browser` is empty. `place` is that of the device with the code, or empty.
     without_browser: bool,
     /// Whether a help desk asked whether the user is on the phone. Then `place` and `browser` are empty.
     caller_check: bool,

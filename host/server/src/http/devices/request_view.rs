@@ -52,8 +52,8 @@ pub(super) struct ApprovalRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     device_authorization: Option<DeviceAuthorizationDetails>,
-    /// The second approval of a back-channel request for another user; missing for another request. `account` is the name
-    /// of the device's own user.
+    /// The second approval of a back-channel request for another user; missing for another request. `account` is the
+    /// name of the device's own user.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     second_approval: Option<SecondApprovalDetails>,
@@ -98,8 +98,8 @@ pub(super) struct DeviceAuthorizationDetails {
     scopes: Vec<String>,
 }
 
-/// What a device shows and signs of a second approval (four eyes). `place` and `browser` are empty, and the user types no
-/// number. It has nothing of the decision of the other user.
+/// What a device shows and signs of a second approval (four eyes). `place` and `browser` are empty, and the user types
+/// no number. It has nothing of the decision of the other user.
 #[derive(Serialize, ToSchema)]
 pub(super) struct SecondApprovalDetails {
     /// The account for which the application asks.

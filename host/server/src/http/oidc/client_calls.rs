@@ -25,6 +25,7 @@ use crate::http::context::RequestOrigin;
 use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
+use crate::http::oidc::receipt_paths;
 use crate::http::operations::measured_request::Waited;
 use crate::http::operations::rate_limits;
 use crate::http::reply::{fault_in_words, unavailable};
@@ -41,28 +42,17 @@ use crate::oidc::{
 };
 use assent_model::id::Did;
 
-/// The key set of receipts, which anyone may read.
-const RECEIPT_KEYS: &str = "/oidc/receipts/keys";
 /// Parameters with credentials. An address with one would be written to logs.
 const CREDENTIALS: [&str; 2] = ["client_secret", "client_assertion"];
 
 fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
-    if is_receipt(path) {
+    if receipt_paths::is_receipt(path) {
         return Some(ClientEndpoint::Receipts);
     }
     ClientEndpoint::ALL
         .into_iter()
         .filter(|endpoint| *endpoint != ClientEndpoint::Receipts)
         .find(|endpoint| endpoint.path() == path)
-}
-
-/// Whether the path is that of one receipt.
-pub(crate) fn is_receipt(path: &str) -> bool {
-    let base = ClientEndpoint::Receipts.path();
-    let id = path
-        .strip_prefix(base)
-        .and_then(|rest| rest.strip_prefix('/'));
-    path != RECEIPT_KEYS && id.is_some_and(|id| !id.is_empty() && !id.contains('/'))
 }
 
 /// A form that an application posted, with the application, which the form authenticates. A request with GET has its

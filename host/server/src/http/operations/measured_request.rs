@@ -7,7 +7,7 @@ use axum::response::Response;
 
 use crate::domain::Services;
 use crate::domain::operations::traffic::request_metrics::EndpointGroup;
-use crate::http::oidc::{client_calls, registration};
+use crate::http::oidc::{receipt_paths, registration};
 
 /// A request with a response that the metrics count.
 pub(crate) struct MeasuredRequest {
@@ -44,7 +44,7 @@ fn endpoint(path: &str) -> EndpointGroup {
         "/oidc/backchannel" => EndpointGroup::Backchannel,
         "/oidc/device_authorization" => EndpointGroup::DeviceAuthorization,
         // Only applications with back-channel requests have receipts.
-        path if client_calls::is_receipt(path) => EndpointGroup::Backchannel,
+        path if receipt_paths::is_receipt(path) => EndpointGroup::Backchannel,
         "/oidc/token" => EndpointGroup::Token,
         "/oidc/token/introspection" => EndpointGroup::Introspection,
         "/oidc/token/revocation" => EndpointGroup::Revocation,

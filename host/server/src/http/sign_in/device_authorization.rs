@@ -1,4 +1,5 @@
-//! Sign-in on a device whose code the user enters (RFC 8628): the page for browsers, and the entry in the authenticator.
+//! Sign-in on a device whose code the user enters (RFC 8628): the page for browsers, and the entry in the
+//! authenticator.
 
 use axum::Json;
 use axum::extract::Query;
@@ -67,9 +68,9 @@ pub(crate) struct DeviceQuery {
     user_code: String,
 }
 
-/// `GET /device`: the page to which a device leads a browser (RFC 8628 section 3.3). It leads to the authenticator, which
-/// asks the user to compare the code. It reads neither a session nor the database, so it neither uses a session silently
-/// nor reveals which codes exist.
+/// `GET /device`: the page to which a device leads a browser (RFC 8628 section 3.3). It leads to the authenticator,
+/// which asks the user to compare the code. It reads neither a session nor the database, so it neither uses a session
+/// silently nor reveals which codes exist.
 pub(crate) async fn show(
     Visitor { services, browser }: Visitor,
     query: Result<Query<DeviceQuery>, QueryRejection>,

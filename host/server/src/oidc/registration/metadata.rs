@@ -278,7 +278,8 @@ fn delivery<'a>(metadata: &Metadata<'a>) -> Result<[(&'static str, Option<&'a st
     Ok([(MODE, Some(mode)), (ENDPOINT, endpoint)])
 }
 
-/// Returns the grant types. An update may name those that an administrator granted; others would be an additional right.
+/// Returns the grant types. An update may name those that an administrator granted; others would be an additional
+/// right.
 fn grant_types(metadata: &Metadata<'_>, purpose: MetadataUse) -> Result<Vec<&'static str>> {
     const GRANTS: &str = "grant_types";
     const RESPONSES: &str = "response_types";
@@ -344,8 +345,8 @@ fn requirements(
 }
 
 /// Returns the members about back-channel requests (OpenID CIBA Core 1.0 section 4) and how users connect them with the
-/// application. An update neither ends the signature of requests nor changes the binding, because both are requirements.
-/// An administrator sets the longest expiry.
+/// application. An update neither ends the signature of requests nor changes the binding, because both are
+/// requirements. An administrator sets the longest expiry.
 fn backchannel_requests(
     metadata: &Metadata<'_>,
     purpose: MetadataUse,

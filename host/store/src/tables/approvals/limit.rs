@@ -140,8 +140,8 @@ pub(super) fn free_number(
     number.map(Some).ok_or(RequestLimit::Numbers)
 }
 
-/// Whether no other request may have the number of this unexpired one. A back-channel request may be valid for a day, so
-/// its end frees its number.
+/// Whether no other request may have the number of this unexpired one. A back-channel request may be valid for a day,
+/// so its end frees its number.
 fn keeps_number(other: &UnexpiredRequest) -> bool {
     !other.is_kind(RequestKind::Backchannel) || is_open(other)
 }

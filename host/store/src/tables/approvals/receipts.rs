@@ -55,7 +55,8 @@ pub(crate) async fn insert(
          SELECT approvals.id, approvals.user_id,
                 COALESCE(action_approvals.target_user,
                          CASE WHEN caller_checks.asked_by_kind = 'user' THEN caller_checks.asked_by END,
-                         (SELECT asked.user_id FROM backchannel_requests AS asked WHERE asked.id = approvals.second_of)),
+                         (SELECT asked.user_id FROM backchannel_requests AS asked
+                          WHERE asked.id = approvals.second_of)),
                 NULLIF(action_approvals.names, ''),
                 CASE WHEN (approvals.backchannel_id IS NOT NULL OR approvals.second_of IS NOT NULL)
                           AND approvals.state = 'approved'

@@ -50,8 +50,8 @@ pub struct BackchannelDraft {
     pub delivery: Option<NewResultDelivery>,
     /// The most open requests of the application for the user.
     pub most_open: u32,
-    /// The requests to the users of whom one must approve too. Devices receive them only if the user's do, or will after
-    /// a cooldown.
+    /// The requests to the users of whom one must approve too. Devices receive them only if the user's do, or will
+    /// after a cooldown.
     pub seconds: Vec<Approval>,
     /// A denial or a report at this time or later pauses the application for the user: no device receives the request.
     /// So do several requests without an answer.

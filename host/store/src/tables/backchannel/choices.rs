@@ -61,8 +61,8 @@ macro_rules! is_unanswered {
 }
 
 /// Whether no device of the user receives further requests of the application: the user stopped it, or denied or
-/// reported one at `since` or later, or left several without an answer, and did not lift that pause. The user is locked,
-/// so each instance counts the same requests.
+/// reported one at `since` or later, or left several without an answer, and did not lift that pause. The user is
+/// locked, so each instance counts the same requests.
 pub(crate) async fn is_paused(
     db: &mut Connection,
     user: UserId,

@@ -1,5 +1,5 @@
-//! The past back-channel requests of a user or an application, with their outcomes, without those that the user began by
-//! the code of a device. Retention deletes them.
+//! The past back-channel requests of a user or an application, with their outcomes, without those that the user began
+//! by the code of a device. Retention deletes them.
 
 use std::collections::BTreeMap;
 

@@ -61,8 +61,9 @@ crate::engine::sql::row! {
 /// The access of users to applications; a condition follows. Without an account, `account_id` is empty.
 const DETAILS: &str = sql::statement!(
     "SELECT applications.name AS application_name,
-    applications.grants_not_before AS application_grants_not_before, applications.everyone_since, applications.everyone_by,
-    accounts.granted_by, accounts.granted_at, account_use.signed_in_at AS last_use_at, COALESCE(accounts.id, '') AS account_id,
+    applications.grants_not_before AS application_grants_not_before, applications.everyone_since,
+    applications.everyone_by, accounts.granted_by, accounts.granted_at, account_use.signed_in_at AS last_use_at,
+    COALESCE(accounts.id, '') AS account_id,
     applications.id AS application_id, COALESCE(accounts.name, '') AS account_name,
     COALESCE(accounts.roles, '[]') AS roles, COALESCE(accounts.short_code, '') AS short_code,
     COALESCE(accounts.state, '') AS account_state, COALESCE(accounts.individual, 0) AS individual,

@@ -35,7 +35,8 @@ pub struct OpenSession {
     pub is_test_sign_in: bool,
     /// When it last admitted the user to an application without a new sign-in.
     pub used_at: Option<Timestamp>,
-    /// Whether an application's request without a browser, or the code of a device, began it. No browser has its cookie.
+    /// Whether an application's request without a browser, or the code of a device, began it. No browser has its
+    /// cookie.
     pub without_browser: bool,
     /// The location of its browser at that time, if it is known.
     pub from: Origin,

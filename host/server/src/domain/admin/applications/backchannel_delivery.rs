@@ -34,8 +34,8 @@ pub(super) fn changed(
     }
 }
 
-/// Rejects a change that begins to push tokens on a server that pushes none. A setting of an earlier time stays, so that
-/// an administrator can change the others.
+/// Rejects a change that begins to push tokens on a server that pushes none. A setting of an earlier time stays, so
+/// that an administrator can change the others.
 pub(super) fn must_be_offered(
     services: &Services,
     before: &BackchannelDelivery,

@@ -183,12 +183,12 @@ assent_model::resource! {
     /// The types of authorization details that the application may request (RFC 9396 section 10), 50 at most; null
     /// removes all. Each request needs an approval on a device, which shows the details.
     protected emptied authorization_details_types: Vec<String>,
-    /// How the application receives the results of its back-channel requests (OpenID CIBA Core 1.0 section 4): it polls,
-    /// the server notifies it, or, with the setting `oidc.backchannel.push`, the server sends it the tokens. The latter
-    /// not with tokens that are bound to a key.
+    /// How the application receives the results of its back-channel requests (OpenID CIBA Core 1.0 section 4): it
+    /// polls, the server notifies it, or, with the setting `oidc.backchannel.push`, the server sends it the tokens. The
+    /// latter not with tokens that are bound to a key.
     protected plain backchannel_token_delivery_mode: DeliveryMode,
-    /// The https address that receives the notifications or tokens, with the mode `ping` or `push`; null removes it with
-    /// the mode `poll`.
+    /// The https address that receives the notifications or tokens, with the mode `ping` or `push`; null removes it
+    /// with the mode `poll`.
     protected removable backchannel_client_notification_endpoint: String,
     /// The permissions of the application in the admin API as a service account; null removes all. Only an owner
     /// may set them.
