@@ -290,14 +290,15 @@ function summary(state, { request, skew }) {
 }
 
 /**
- * The advice for a request of an application that sent no message.
- * @type {Record<NonNullable<import('./types.d.ts').ApprovalRequest['backchannel']>['binding'], string>}
+ * The advice for a request of an application: to compare its message, or what else to do.
+ * @param {string} application
+ * @param {NonNullable<import('./types.d.ts').ApprovalRequest['backchannel']>} backchannel
  */
-const ALONE = {
-  shown: 'app-backchannel-no-message',
-  typed: 'app-backchannel-type',
-  none: 'app-backchannel-no-message',
-};
+function backchannelAdvice(application, { message, binding }) {
+  if (message) return phrase('app-backchannel-compare', { application });
+  if (binding === 'typed') return phrase('app-backchannel-type', { application });
+  return phrase('app-backchannel-no-message', { application });
+}
 
 /**
  * The details of a request of an application: the account, the message to compare, and the permissions.
@@ -305,10 +306,11 @@ const ALONE = {
  * @param {NonNullable<import('./types.d.ts').ApprovalRequest['backchannel']>} backchannel
  * @returns {Child[]}
  */
-function backchannelSummary(request, { message, scopes, binding }) {
+function backchannelSummary(request, backchannel) {
+  const { message, scopes, binding } = backchannel;
   const id = `request-${request.id}`;
   const { logo, name: application } = request.application;
-  const about = phrase(message ? 'app-backchannel-compare' : ALONE[binding], { application });
+  const about = backchannelAdvice(application, backchannel);
   return [
     el(
       'div',
@@ -342,7 +344,9 @@ function secondSummary(request, { for: account, message, scopes, passkey }) {
   const id = `request-${request.id}`;
   const { logo, name: application } = request.application;
   const head = phrase('app-second-title', { application, account });
-  const about = phrase(message ? 'app-second-message' : 'app-second-no-message', { application });
+  const about = message
+    ? phrase('app-second-message', { application })
+    : phrase('app-second-no-message', { application });
   return [
     el(
       'div',

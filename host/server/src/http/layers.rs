@@ -25,7 +25,7 @@ use crate::http::admission::admit;
 use crate::http::compression::{CompressedDocuments, compress_document};
 use crate::http::devices;
 use crate::http::fetch_metadata::reject_embedded;
-use crate::http::oidc::{cors, receipt_paths};
+use crate::http::oidc::{cors, paths};
 use crate::http::operations::rate_limits;
 use crate::http::router::responses::surround;
 
@@ -51,7 +51,7 @@ type Routes = Router<Arc<Services>>;
 pub(super) fn only_calls(router: Router) -> Router {
     router.layer(from_fn(async |request: Request, next: Next| {
         let path = request.uri().path();
-        if MTLS_PATHS.contains(&path) || receipt_paths::is_receipt(path) {
+        if MTLS_PATHS.contains(&path) || paths::is_receipt(path) {
             return next.run(request).await;
         }
         let elsewhere =

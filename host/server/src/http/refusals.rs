@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use super::admin_api;
 use super::header_text;
 use super::oidc::client_certificate::CHAIN_HEADER;
+use super::oidc::paths::{REGISTER, is_registration};
 use super::oidc::{client_calls, registration};
 use super::page_error::ErrorTexts;
 use super::texts::preferred_language;
@@ -37,7 +38,7 @@ const OF_PROGRAMS: [&str; 13] = [
     "/oidc/backchannel",
     "/oidc/device_authorization",
     "/oidc/receipts/",
-    registration::REGISTER,
+    REGISTER,
 ];
 
 /// Returns the rejection of a request with a head that no browser and no well-behaved application sends.
@@ -112,7 +113,7 @@ impl RefusalForm {
         let path = request.uri().path();
         if client_calls::is_endpoint(path) {
             Self::ClientEndpoint
-        } else if registration::is_endpoint(path) {
+        } else if is_registration(path) {
             Self::Registration
         } else if admin_api::is_path(path) {
             Self::AdminApi

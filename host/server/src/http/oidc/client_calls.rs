@@ -25,7 +25,7 @@ use crate::http::context::RequestOrigin;
 use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
-use crate::http::oidc::receipt_paths;
+use crate::http::oidc::paths;
 use crate::http::operations::measured_request::Waited;
 use crate::http::operations::rate_limits;
 use crate::http::reply::{fault_in_words, unavailable};
@@ -46,7 +46,7 @@ use assent_model::id::Did;
 const CREDENTIALS: [&str; 2] = ["client_secret", "client_assertion"];
 
 fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
-    if receipt_paths::is_receipt(path) {
+    if paths::is_receipt(path) {
         return Some(ClientEndpoint::Receipts);
     }
     ClientEndpoint::ALL

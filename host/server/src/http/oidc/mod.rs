@@ -5,5 +5,5 @@ pub mod client_certificate;
 pub(crate) mod cors;
 pub(crate) mod dpop_header;
 pub(crate) mod endpoints;
-pub(crate) mod receipt_paths;
+pub(crate) mod paths;
 pub(crate) mod registration;

@@ -17,20 +17,12 @@ use crate::http::forwarded::address_of;
 use crate::http::header_text;
 use crate::http::oidc::client_calls::{authorization, in_its_words, never_stored};
 use crate::http::oidc::dpop_header::{PROOF, proof_header, with_nonce};
+use crate::http::oidc::paths::REGISTER;
 use crate::http::reply::{fault_in_words, unavailable};
 use crate::oidc::registration::error::RegistrationError;
 use crate::oidc::registration::requests;
 use assent_model::audit::Origin;
 use assent_model::client_registration::ClientRegistration;
-
-/// The path of a registration.
-pub(crate) const REGISTER: &str = "/oidc/register";
-
-/// Whether the path is that of one of these endpoints.
-pub(crate) fn is_endpoint(path: &str) -> bool {
-    path.strip_prefix(REGISTER)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
 
 /// Converts rejections of outer layers into the form of an error of RFC 7591 section 3.2.2.
 pub(crate) fn rejection_in_its_words(response: Response) -> Response {

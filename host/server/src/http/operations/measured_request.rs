@@ -7,7 +7,7 @@ use axum::response::Response;
 
 use crate::domain::Services;
 use crate::domain::operations::traffic::request_metrics::EndpointGroup;
-use crate::http::oidc::{receipt_paths, registration};
+use crate::http::oidc::paths;
 
 /// A request with a response that the metrics count.
 pub(crate) struct MeasuredRequest {
@@ -44,11 +44,11 @@ fn endpoint(path: &str) -> EndpointGroup {
         "/oidc/backchannel" => EndpointGroup::Backchannel,
         "/oidc/device_authorization" => EndpointGroup::DeviceAuthorization,
         // Only applications with back-channel requests have receipts.
-        path if receipt_paths::is_receipt(path) => EndpointGroup::Backchannel,
+        path if paths::is_receipt(path) => EndpointGroup::Backchannel,
         "/oidc/token" => EndpointGroup::Token,
         "/oidc/token/introspection" => EndpointGroup::Introspection,
         "/oidc/token/revocation" => EndpointGroup::Revocation,
-        path if registration::is_endpoint(path) => EndpointGroup::Registration,
+        path if paths::is_registration(path) => EndpointGroup::Registration,
         "/oidc/me" => EndpointGroup::UserInfo,
         "/oidc/jwks"
         | "/oidc/receipts/keys"

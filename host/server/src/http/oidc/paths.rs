@@ -1,4 +1,4 @@
-//! The paths of receipts.
+//! The paths of receipts and registrations, which end with an id.
 
 use crate::oidc::client_auth::ClientEndpoint;
 
@@ -12,4 +12,13 @@ pub(crate) fn is_receipt(path: &str) -> bool {
         .strip_prefix(base)
         .and_then(|rest| rest.strip_prefix('/'));
     path != RECEIPT_KEYS && id.is_some_and(|id| !id.is_empty() && !id.contains('/'))
+}
+
+/// The path of a registration.
+pub(crate) const REGISTER: &str = "/oidc/register";
+
+/// Whether the path is that of one of these endpoints.
+pub(crate) fn is_registration(path: &str) -> bool {
+    path.strip_prefix(REGISTER)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
