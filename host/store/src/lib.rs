@@ -67,7 +67,7 @@ pub use tables::backchannel::history::{BackchannelDay, PastBackchannelRequest};
 pub use tables::backchannel::second_approval::{
     CountedSecond, MOST_SECOND_APPROVERS, SecondApprover,
 };
-pub use tables::backchannel::watched::WatchedRequest;
+pub use tables::backchannel::watched_request::WatchedRequest;
 pub use tables::client_requests::ClientRequest;
 pub use tables::devices::inbox_row::InboxSummary;
 pub use tables::devices::passkeys::PasskeyUseOutcome;

@@ -23,7 +23,7 @@ use crate::tables::accounts::user_account::{AccountAccess, HeldAccount, UserAcco
 use crate::tables::applications::noted_secret_uses::SecretUses;
 use crate::tables::applications::recorded_use::RecordedUse;
 use crate::tables::applications::row::ApplicationVersionRow;
-use crate::tables::backchannel::watched::WatchedRequest;
+use crate::tables::backchannel::watched_request::WatchedRequest;
 use crate::tables::devices::inbox_row::{InboxKey, InboxSummary};
 use crate::tables::sessions::signed_in::{SignOnRow, SignedInSession};
 use crate::tables::sign_in::pushed_request_row::PushedRequest;

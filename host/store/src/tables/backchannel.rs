@@ -9,4 +9,5 @@ pub(crate) mod history;
 pub(crate) mod request;
 pub(crate) mod second_approval;
 pub(crate) mod watched;
+pub(crate) mod watched_request;
 pub(crate) mod withdrawal;

@@ -5,9 +5,8 @@ use crate::engine::batch::loader::Row;
 use crate::engine::sql;
 use crate::tables::approvals::approval::ApprovalRow;
 use crate::tables::backchannel::request::BackchannelRow;
+use crate::tables::backchannel::watched_request::WatchedRequest;
 use crate::{Result, Store, StoreError};
-use assent_model::approval::Approval;
-use assent_model::backchannel::BackchannelRequest;
 use assent_model::id::BackchannelRequestId;
 
 /// The names of the columns that both tables have are those of the approval.
@@ -33,15 +32,6 @@ crate::engine::sql::row! {
         ends_at: i64,
         claimed_at: Option<i64>,
     }
-}
-
-/// A back-channel request with its approval, at one moment.
-#[derive(Clone, Debug)]
-pub struct WatchedRequest {
-    /// The request. It may have expired.
-    pub request: BackchannelRequest,
-    /// Its approval.
-    pub approval: Approval,
 }
 
 impl WatchedRow {
